@@ -262,11 +262,11 @@ dataclasses.{creates} = other_create
 def test_with_unsupported_library_versions_no_types_are_deferred() -> None:
     creates = "_FuncBuilder" if hasattr(dataclasses, "_FuncBuilder") else "_create_fn"
     program = OTHERS.format(creates=creates) + LEAN
-    told = """
+    check = """
 import dataclasses
 from lsprotocol import types
 from agent_ls.server.transport.jsonrpc import plain_converter
 print("exec" in vars(dataclasses), isinstance(vars(types.Position)["__attrs_attrs__"], tuple))
 print(plain_converter().structure({"line": 1, "character": 2}, types.Position))
 """
-    assert printed(program + told) == "False True\n1:2\n"
+    assert printed(program + check) == "False True\n1:2\n"

@@ -45,9 +45,9 @@ def hinted() -> Iterator[tuple[str, str, str]]:
                 continue
             second = node.args[1] if len(node.args) == 2 and _is_error(node.func) else None
             hint = next((word.value for word in node.keywords if word.arg == "hint"), second)
-            said, told = text_of(node.args[0]), text_of(hint)
-            if said and told and " " in said and " " in told:
-                yield f"{name}:{node.lineno}", said, told
+            said, advice = text_of(node.args[0]), text_of(hint)
+            if said and advice and " " in said and " " in advice:
+                yield f"{name}:{node.lineno}", said, advice
 
 
 def _is_error(function: ast.expr) -> bool:

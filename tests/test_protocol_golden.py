@@ -107,11 +107,11 @@ def test_every_request_has_a_golden_example() -> None:
 @pytest.mark.req("H2")
 def test_each_golden_request_and_its_result_are_fully_understood_by_the_server() -> None:
     for example in REQUESTS:
-        method, told = example["method"], example["result"]
+        method, result = example["method"], example["result"]
         params = PARAMS[method].model_validate(example["params"])
         assert params.model_dump(mode="json", by_alias=True, exclude_unset=True) == example["params"], method
-        if told is not None:
-            assert json.loads(to_wire.encode_result(RESULTS[method].model_validate(told))) == told, method
+        if result is not None:
+            assert json.loads(to_wire.encode_result(RESULTS[method].model_validate(result))) == result, method
 
 
 @pytest.mark.req("T14", "H9")
@@ -130,9 +130,9 @@ def test_each_golden_request_and_its_result_are_fully_understood_by_the_server()
 def test_server_decodes_every_field_of_the_golden_language_responses(
     what: str, cls: type[protocol.Wire]
 ) -> None:
-    told = read("language.json")["answers"][what]
+    answer = read("language.json")["answers"][what]
 
-    assert cls.model_validate(told).model_dump(mode="json", by_alias=True, exclude_unset=True) == told
+    assert cls.model_validate(answer).model_dump(mode="json", by_alias=True, exclude_unset=True) == answer
 
 
 @pytest.mark.req("H3")

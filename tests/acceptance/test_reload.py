@@ -53,8 +53,8 @@ def test_an_interrupted_streaming_turn_is_restored_with_its_partial_text(
 
     before = before[:-2]  # without the progress display at the end
     assert after[: len(before)] == before
-    told = [line for line in after[len(before) :] if line.startswith("·")]
-    assert told == ["· Stopped.", "· Session resumed."]
+    notices = [line for line in after[len(before) :] if line.startswith("·")]
+    assert notices == ["· Stopped.", "· Session resumed."]
     assert made.hunk_states() == ["gone"]  # the buffer was never saved, so the change went with it
     assert nvim.lines() == TEXT.split()
     made.submit("Go on.")

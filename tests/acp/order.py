@@ -72,8 +72,10 @@ class OrderCheck:
         kind = update["sessionUpdate"]
         if session_id not in self._known and not self._loading[session_id]:
             self.problems.append(f"{kind} before the session was answered")
-        is_told = self._prompts.get(session_id) or self._loading[session_id] or session_id in self._steered
-        if kind not in BETWEEN_PROMPTS and not is_told:
+        is_expected = (
+            self._prompts.get(session_id) or self._loading[session_id] or session_id in self._steered
+        )
+        if kind not in BETWEEN_PROMPTS and not is_expected:
             self.problems.append(f"{kind} between prompts")
         if kind == "user_message_chunk" and not self._loading[session_id]:
             self.problems.append("the user's own words were echoed")

@@ -123,8 +123,8 @@ async def test_initialize_with_an_unsupported_protocol_version_returns_the_suppo
     project: Path, version: int
 ) -> None:
     async with acp_client(project) as client:
-        told = await client.request("initialize", protocolVersion=version)
-        assert told["protocolVersion"] == 1
+        result = await client.request("initialize", protocolVersion=version)
+        assert result["protocolVersion"] == 1
 
 
 @pytest.mark.parametrize("params", [{}, {"protocolVersion": None}, [], None], ids=str)

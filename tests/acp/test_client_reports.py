@@ -102,7 +102,9 @@ async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project:
         async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "Look at it.")
         async with acp_ready(project, server) as client:
-            told = await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
+            result = await client.request(
+                "session/load", sessionId=session_id, cwd=str(project), mcpServers=[]
+            )
             received = [it for way, it in client.wire if way == "<"]
             answer = next(at for at, it in enumerate(received) if "modes" in it.get("result", {}))
             kinds = [it["params"]["update"]["sessionUpdate"] for it in received[:answer] if "params" in it]
@@ -111,7 +113,7 @@ async def test_the_whole_conversation_is_sent_before_the_answer_to_load(project:
                 "user_message_chunk", "agent_thought_chunk", "agent_message_chunk", "tool_call", "agent_message_chunk",
             ]  # fmt: skip
             assert client.of_kind("tool_call")[-1]["status"] in ("completed", "pending")
-            assert {it["id"] for it in told["modes"]["availableModes"]} >= {"plan", "ask"}
+            assert {it["id"] for it in result["modes"]["availableModes"]} >= {"plan", "ask"}
             assert await client.request("session/set_mode", sessionId=session_id, modeId="plan") == {}
 
 

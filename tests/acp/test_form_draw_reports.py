@@ -107,5 +107,5 @@ async def test_a_failed_turn_is_an_error_with_its_cause(project: Path) -> None:
 @pytest.mark.parametrize("version", [0, 2, 99])
 async def test_another_version_is_answered_with_the_own_one(project: Path, version: int) -> None:
     async with acp_client(project, is_schema_checked=False) as client:
-        told = await client.request("initialize", protocolVersion=version, clientCapabilities={})
-        assert told["protocolVersion"] == 1
+        result = await client.request("initialize", protocolVersion=version, clientCapabilities={})
+        assert result["protocolVersion"] == 1

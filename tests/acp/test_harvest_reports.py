@@ -167,9 +167,9 @@ async def test_a_prompt_cancelled_in_a_command_is_answered_once_as_cancelled(pro
                 lambda: any(it.get("status") == "in_progress" for it in client.of_kind("tool_call_update"))
             )
             await client.cancel(session_id)
-            told = await client.answer(running)
-            assert told["stopReason"] == "cancelled"
-            assert not told.get("usage") or any(told["usage"].values())
+            result = await client.answer(running)
+            assert result["stopReason"] == "cancelled"
+            assert not result.get("usage") or any(result["usage"].values())
             (call,) = client.of_kind("tool_call")
             assert client.call(call["title"])["status"] == "failed"
             before = len(client.wire)
@@ -193,12 +193,12 @@ async def test_a_client_without_abilities_gets_the_answer(project: Path) -> None
                 "initialize", protocolVersion=1, clientInfo={"name": "test", "version": "1.0.0"}
             )
             opened = await client.request("session/new", cwd=str(project))
-            told = await client.request(
+            result = await client.request(
                 "session/prompt",
                 sessionId=opened["sessionId"],
                 prompt=[{"type": "text", "text": "Say hello"}],
             )
-            assert told["stopReason"] == "end_turn"
+            assert result["stopReason"] == "end_turn"
             assert client.text() == "Hello."
 
 

@@ -143,10 +143,10 @@ async def test_a_client_without_terminals_sets_the_model_first_and_gets_commands
             )["configOptions"]
             model = next(it for it in options if it["id"] == "model")
             value = model["currentValue"]
-            told = await client.request(
+            result = await client.request(
                 "session/set_config_option", sessionId=session_id, configId="model", value=value
             )
-            assert next(it for it in told["configOptions"] if it["id"] == "model")["currentValue"] == value
+            assert next(it for it in result["configOptions"] if it["id"] == "model")["currentValue"] == value
             assert await client.prompt(session_id) == "end_turn"
     assert (project / "made").exists()
 

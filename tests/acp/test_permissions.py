@@ -220,11 +220,11 @@ async def test_an_approval_has_the_complete_text_of_the_command(project: Path) -
 async def test_with_review_before_the_permission_request_of_an_edit_contains_the_diff(project: Path) -> None:
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
         async with acp_session(project, server) as (client, session_id):
-            told = await client.request(
+            result = await client.request(
                 "session/set_config_option", sessionId=session_id, configId="review", value="before"
             )
             assert (
-                next(it for it in told["configOptions"] if it["id"] == "review")["currentValue"] == "before"
+                next(it for it in result["configOptions"] if it["id"] == "review")["currentValue"] == "before"
             )
             assert await client.prompt(session_id) == "end_turn"
             diff = client.asked("session/request_permission")[0]["toolCall"]["content"][0]
@@ -301,8 +301,8 @@ async def test_a_model_chosen_for_the_session_stays_when_the_user_trusts_the_fol
             client.on["session/request_permission"] = _trusting(client)
             await client.initialize(_meta={"agent-ls": {"provider": "walkthrough"}})
             session_id = await client.new_session()
-            told = await client.request("session/set_mode", sessionId=session_id, modeId="plan")
-            assert told == {}
+            result = await client.request("session/set_mode", sessionId=session_id, modeId="plan")
+            assert result == {}
             options = {"sessionId": session_id, "configId": "model", "value": "anthropic/claude-haiku-4-5"}
             await client.request("session/set_config_option", **options)
             assert await client.prompt(session_id) == "end_turn"

@@ -200,8 +200,8 @@ async def test_steering_reaches_the_running_turn(project: Path) -> None:
     look = ToolCall("read_file", {"file_path": "a.py"})
     with AnthropicServer([[Text("Working", gate), look], "As you said."]) as server:
         async with acp_client(project, server) as client:
-            told = await client.initialize()
-            assert told["_meta"] == {"steering": {"supported": True}}
+            result = await client.initialize()
+            assert result["_meta"] == {"steering": {"supported": True}}
             session_id = await client.new_session()
             words = [{"type": "text", "text": "Use tabs."}]
             steering = {"sessionId": session_id, "prompt": words}
@@ -236,9 +236,11 @@ async def test_extension_methods_list_and_undo_hunks_and_list_and_remove_rules(p
             assert [it["lines"] for it in found] == [["x = 2\n"]]
             assert found[0]["reason"] == "for “go”, step 2" and not found[0]["looked"]
             ids = [found[0]["id"], "no such hunk"]
-            told = await client.request("_agent-ls/review", sessionId=session_id, verdict="undo", hunkIds=ids)
-            assert [it["state"] for it in told["changed"]] == ["undone"]
-            assert [it["id"] for it in told["refused"]] == ["no such hunk"]
+            result = await client.request(
+                "_agent-ls/review", sessionId=session_id, verdict="undo", hunkIds=ids
+            )
+            assert [it["state"] for it in result["changed"]] == ["undone"]
+            assert [it["id"] for it in result["refused"]] == ["no such hunk"]
             rules = (await client.request("_agent-ls/rules", sessionId=session_id))["rules"]
             assert len(rules) == 1
             assert (await client.request("_agent-ls/rules", sessionId=session_id, remove=rules[0]["id"]))[

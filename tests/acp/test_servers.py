@@ -41,8 +41,8 @@ async def test_an_mcp_server_of_the_client_is_approved_once_connected_and_called
     with AnthropicServer([[ECHO], "Done.", "Again."]) as server:
         async with acp_client(project, server) as client:
             client.permission = "allow_always"
-            told = await client.initialize(_meta=PATIENT)
-            assert told["agentCapabilities"]["mcpCapabilities"] == {"http": True, "sse": False}
+            result = await client.initialize(_meta=PATIENT)
+            assert result["agentCapabilities"]["mcpCapabilities"] == {"http": True, "sse": False}
             given = [handed_over(entry, API_TOKEN="a-secret-of-the-editor", MODE="dev")]
             session_id = await client.new_session(mcpServers=given)
             assert not starts.exists()
@@ -153,6 +153,6 @@ async def test_an_unusable_mcp_server_is_reported_and_the_remaining_servers_work
         async with acp_ready(project, server, _meta=PATIENT, permission="allow_always") as client:
             given = [handed_over(entry), sse, handed_over(entry)]
             await client.prompt(await client.new_session(mcpServers=given))
-            told = client.text("agent_thought_chunk")
-    assert "HTTP with SSE" in told and "servers named raw" in told
+            thoughts = client.text("agent_thought_chunk")
+    assert "HTTP with SSE" in thoughts and "servers named raw" in thoughts
     assert [it["name"] for it in server.requests[-1].body["tools"] if "__" in it["name"]] == ["raw__echo"]

@@ -53,9 +53,9 @@ def test_the_start_module_imports_no_heavy_modules() -> None:
 async def test_settings_of_the_client_apply_in_a_trusted_folder(project: Path) -> None:
     with AnthropicServer(["Hello."]) as server:
         async with acp_ready(project, server, _meta={"agent-ls": {"mode": "plan", "nonsense": 1}}) as client:
-            told = await client.request("session/new", cwd=str(project), mcpServers=[])
-            assert told["modes"]["currentModeId"] == "plan"
-            await client.prompt(told["sessionId"])
+            result = await client.request("session/new", cwd=str(project), mcpServers=[])
+            assert result["modes"]["currentModeId"] == "plan"
+            await client.prompt(result["sessionId"])
             assert "nonsense" in client.text("agent_thought_chunk")
 
 
@@ -63,8 +63,8 @@ async def test_client_settings_that_permit_more_are_not_applied_in_an_untrusted_
     with AnthropicServer(["Hello."]) as server:
         async with acp_client(project, server, AGENT_LS_TRUSTED_FOLDERS="") as client:
             await client.initialize(_meta={"agent-ls": {"mode": "full"}})
-            told = await client.request("session/new", cwd=str(project), mcpServers=[])
-            assert told["modes"]["currentModeId"] == "ask"
+            result = await client.request("session/new", cwd=str(project), mcpServers=[])
+            assert result["modes"]["currentModeId"] == "ask"
 
 
 def test_login_stores_a_key_for_later_processes(project: Path) -> None:
@@ -96,8 +96,10 @@ def test_login_without_a_provider_changes_nothing_and_fails(project: Path) -> No
 
 async def test_a_client_with_terminals_is_offered_the_login(project: Path) -> None:
     async with acp_client(project) as client:
-        told = await client.initialize("zed", {"auth": {"terminal": True}})
-        assert told["authMethods"][0]["type"] == "terminal" and told["authMethods"][0]["args"] == ["--login"]
+        result = await client.initialize("zed", {"auth": {"terminal": True}})
+        assert result["authMethods"][0]["type"] == "terminal" and result["authMethods"][0]["args"] == [
+            "--login"
+        ]
 
 
 async def test_a_client_that_does_not_respond_to_file_requests_does_not_block_the_turn(project: Path) -> None:
@@ -173,12 +175,12 @@ async def test_a_key_never_reaches_the_client(project: Path) -> None:
 
 async def test_a_subagent_appears_as_one_tool_call_that_contains_its_text(project: Path) -> None:
     def script(body: Any) -> Any:
-        told = str(body["messages"])
-        if "Count the files" in told and "spawn_agent" not in told:
+        messages = str(body["messages"])
+        if "Count the files" in messages and "spawn_agent" not in messages:
             return "There is one file."
-        if "There is one file" in told:
+        if "There is one file" in messages:
             return "One."
-        if "tool_result" in told:
+        if "tool_result" in messages:
             return [ToolCall("wait", {"agent_id": "agent_1"})]
         return [ToolCall("spawn_agent", {"task": "Count the files"})]
 

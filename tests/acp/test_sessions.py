@@ -29,8 +29,10 @@ async def test_load_replays_the_whole_transcript_in_another_process(project: Pat
             await client.prompt(session_id, "Change it.")
             said = client.text()
         async with acp_ready(project, server) as client:
-            told = await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
-            assert told["modes"]["currentModeId"] == "ask"
+            result = await client.request(
+                "session/load", sessionId=session_id, cwd=str(project), mcpServers=[]
+            )
+            assert result["modes"]["currentModeId"] == "ask"
             assert client.text("user_message_chunk") == "Change it."
             assert client.text() == said
             assert client.text("agent_thought_chunk").startswith("Hm.")
@@ -145,12 +147,12 @@ async def test_a_client_is_told_which_process_took_its_running_turn_over(
             if is_waiting:
                 with pytest.raises(AcpError) as refused:
                     await owner.answer(prompt)
-                told = refused.value.details
+                words = refused.value.details
             else:
                 assert (await owner.answer(prompt))["stopReason"] == "cancelled"
-                told = owner.text()
+                words = owner.text()
             gate.open()
-            assert "zed, process" in told and "has taken this session over" in told
+            assert "zed, process" in words and "has taken this session over" in words
 
 
 async def test_a_session_list_is_paged(project: Path) -> None:
@@ -183,21 +185,21 @@ async def test_a_mode_change_updates_the_config_option_and_a_config_option_chang
             options = client.of_kind("config_option_update")[-1]["configOptions"]
             assert [it["id"] for it in options] == ["mode", "model", "effort", "review"]
             assert options[0]["currentValue"] == "plan"
-            told = await client.request(
+            result = await client.request(
                 "session/set_config_option", sessionId=session_id, configId="mode", value="edits"
             )
-            assert told["configOptions"][0]["currentValue"] == "edits"
+            assert result["configOptions"][0]["currentValue"] == "edits"
             await client.wait_for(lambda: client.of_kind("current_mode_update"))
             assert client.of_kind("current_mode_update")[-1] == {
                 "sessionUpdate": "current_mode_update", "currentModeId": "edits",
             }  # fmt: skip
-            groups = told["configOptions"][1]["options"]
+            groups = result["configOptions"][1]["options"]
             assert [it["group"] for it in groups if it["group"] == "anthropic"]
             other = groups[0]["options"][-1]["value"]
-            told = await client.request(
+            result = await client.request(
                 "session/set_config_option", sessionId=session_id, configId="model", value=other
             )
-            assert told["configOptions"][1]["currentValue"] == other
+            assert result["configOptions"][1]["currentValue"] == other
             assert await client.prompt(session_id) == "end_turn"
         assert server.requests[-1].body["model"] == other.partition("/")[2]
 

@@ -38,8 +38,8 @@ async def test_all_messages_of_a_session_match_the_schema_in_both_directions(pro
     with AnthropicServer(script) as server:
         async with acp_client(project, server) as client:
             client.on |= {"fs/read_text_file": unsaved(buffers), "fs/write_text_file": write_to_disk}
-            told = await client.initialize("peer", FILES)
-            assert told["protocolVersion"] == 1 and told["authMethods"] == []
+            result = await client.initialize("peer", FILES)
+            assert result["protocolVersion"] == 1 and result["authMethods"] == []
             session_id = await client.new_session()
 
             assert await client.prompt(session_id, "Change it.") == "end_turn"
@@ -99,8 +99,8 @@ async def test_the_official_python_client_completes_a_prompt_with_an_edit(projec
             agent,
             process,
         ):
-            told = await agent.initialize(protocol_version=1)
-            assert told.agent_info and told.agent_info.name == "agent-ls"
+            result = await agent.initialize(protocol_version=1)
+            assert result.agent_info and result.agent_info.name == "agent-ls"
             session = await agent.new_session(cwd=str(project), mcp_servers=[])
             answer = await agent.prompt(session_id=session.session_id, prompt=[acp.text_block("go")])
             assert answer.stop_reason == "end_turn"

@@ -88,12 +88,12 @@ async def test_all_messages_are_sent_again_by_load_and_none_by_resume(project: P
 @pytest.mark.report("agentclientprotocol/claude-agent-acp#1020")
 async def test_calls_of_subagents_are_sent_again_by_load(project: Path) -> None:
     def script(body: Any) -> Any:
-        told = str(body["messages"])
-        if "Count the files" in told and "spawn_agent" not in told:
-            return "There is one." if "tool_result" in told else [READ]
-        if "There is one." in told:
+        messages = str(body["messages"])
+        if "Count the files" in messages and "spawn_agent" not in messages:
+            return "There is one." if "tool_result" in messages else [READ]
+        if "There is one." in messages:
             return "One."
-        if "tool_result" in told:
+        if "tool_result" in messages:
             return [ToolCall("wait", {"agent_id": "agent_1"})]
         return [ToolCall("spawn_agent", {"task": "Count the files"})]
 

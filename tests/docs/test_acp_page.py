@@ -29,22 +29,22 @@ def test_every_editor_recipe_on_the_page_runs_agent_ls_acp(tag: str) -> None:
 
 
 def test_the_slash_commands_on_the_page_match_the_code() -> None:
-    told = [code_words(row[0])[0].removeprefix("/") for row in table(PAGE, "command")]
-    assert told == list(OWN)
+    documented = [code_words(row[0])[0].removeprefix("/") for row in table(PAGE, "command")]
+    assert documented == list(OWN)
 
 
 def test_the_extension_requests_on_the_page_match_the_code_and_the_schema() -> None:
-    told = [code_words(row[0])[0] for row in table(PAGE, "request")]
-    assert told == [f"_agent-ls/{name}" for name in EXTENSIONS]
+    documented = [code_words(row[0])[0] for row in table(PAGE, "request")]
+    assert documented == [f"_agent-ls/{name}" for name in EXTENSIONS]
     methods = {params.method for params in ALL}
-    assert methods == {*told, "_session/steering"} == set(extension_schema()["methods"])
+    assert methods == {*documented, "_session/steering"} == set(extension_schema()["methods"])
 
 
 def test_the_acp_registry_manifest_contains_the_current_version() -> None:
-    told = json.loads(read("editors/acp-registry/agent.json"))
-    assert {"id", "name", "version", "description", "license_url", "distribution"} <= told.keys()
-    assert told["version"] == __version__
-    assert told["distribution"] == {"uvx": {"package": f"agent-ls=={__version__}", "args": ["acp"]}}
+    entry = json.loads(read("editors/acp-registry/agent.json"))
+    assert {"id", "name", "version", "description", "license_url", "distribution"} <= entry.keys()
+    assert entry["version"] == __version__
+    assert entry["distribution"] == {"uvx": {"package": f"agent-ls=={__version__}", "args": ["acp"]}}
 
 
 def test_the_acp_registry_icon_uses_only_current_color() -> None:

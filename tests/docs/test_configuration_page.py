@@ -41,24 +41,26 @@ HTTP_VARIABLES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CER
 def test_the_settings_and_defaults_on_the_page_match_the_code(
     first_cell: str, model: type[Settings | ProviderSettings | ContextSettings]
 ) -> None:
-    told = {row[0].strip("`"): row[1].strip("`") for row in table(PAGE, first_cell)}
+    documented = {row[0].strip("`"): row[1].strip("`") for row in table(PAGE, first_cell)}
     defaults = model().model_dump(by_alias=True)
 
-    assert {name: None if words == "none" else json.loads(words) for name, words in told.items()} == defaults
+    assert {
+        name: None if words == "none" else json.loads(words) for name, words in documented.items()
+    } == defaults
 
 
 def test_the_page_says_for_each_setting_when_a_change_applies() -> None:
-    told = [word for row in table(PAGE, "a change of") for word in code_words(row[0])]
+    documented = [word for row in table(PAGE, "a change of") for word in code_words(row[0])]
 
-    assert sorted(told) == sorted(Settings().model_dump(by_alias=True))
+    assert sorted(documented) == sorted(Settings().model_dump(by_alias=True))
 
 
 def test_the_environment_variables_on_the_page_match_the_code() -> None:
-    told = {word for row in table(PAGE, "variable") for word in code_words(row[0])}
+    documented = {word for row in table(PAGE, "variable") for word in code_words(row[0])}
     rows = [VARIABLES[name] for name in _CODECS]
 
     wanted = {name for row in rows for name in (*row.keys, row.base_url, *row.headers.values())}
-    assert told == wanted | HTTP_VARIABLES | {STATE_VARIABLE, TRUST_VARIABLE, SETTINGS_VARIABLE}
+    assert documented == wanted | HTTP_VARIABLES | {STATE_VARIABLE, TRUST_VARIABLE, SETTINGS_VARIABLE}
 
 
 @pytest.mark.req("R5")
@@ -186,7 +188,9 @@ def test_reading_the_credential_paths_on_the_page_is_refused() -> None:
 def test_a_session_writes_only_state_files_that_the_page_lists(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     project.mkdir()
-    told = {row[0].strip("`").rstrip("/") for row in table(section(PAGE, "## Where things are"), "path")}
+    documented = {
+        row[0].strip("`").rstrip("/") for row in table(section(PAGE, "## Where things are"), "path")
+    }
 
     done = run(
         "exec",
@@ -206,8 +210,8 @@ def test_a_session_writes_only_state_files_that_the_page_lists(tmp_path: Path) -
         place = (
             str(path.relative_to(state)).replace(workspace_key(str(project)), "KEY").replace(session, "ID")
         )
-        known = [name.removeprefix("STATE/") for name in told]
+        known = [name.removeprefix("STATE/") for name in documented]
         assert any(
             place == name or name.startswith(f"{place}/") or place.startswith(f"{name}/") for name in known
         ), place
-    assert {"STATE/workspaces/KEY/workspace.json", "STATE/workspaces/KEY/sessions/ID/log.jsonl"} <= told
+    assert {"STATE/workspaces/KEY/workspace.json", "STATE/workspaces/KEY/sessions/ID/log.jsonl"} <= documented

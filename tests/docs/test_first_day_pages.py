@@ -22,8 +22,8 @@ COMMANDS = [
 
 
 def test_the_index_lists_the_four_pages_in_order_and_each_names_the_next() -> None:
-    told = [link for link in links(read("docs/index.md")) if link in PAGES]
-    assert list(dict.fromkeys(told)) == PAGES
+    linked = [link for link in links(read("docs/index.md")) if link in PAGES]
+    assert list(dict.fromkeys(linked)) == PAGES
     for page, following in itertools.pairwise(PAGES):
         assert following in list(links(read(f"docs/{page}"))), page
     assert all(len(read(f"docs/{page}").splitlines()) < 100 for page in OWN)

@@ -75,9 +75,9 @@ def test_the_exec_options_on_the_page_match_the_parser() -> None:
     command = argparse.ArgumentParser()
     exec_command.add_arguments(command)
     rows = table(PAGE, "option")
-    told = {row[0].strip("`").split()[0] for row in rows}
+    documented = {row[0].strip("`").split()[0] for row in rows}
 
-    assert told == options_of(command) - {"--approve"}
+    assert documented == options_of(command) - {"--approve"}
     values = {words[1] for row in rows if (words := row[0].strip("`").split())[0] == "--mode"}
     assert values == set(MODES)
 

@@ -13,8 +13,8 @@ PAGE = read("docs/mcp.md")
 
 
 def test_the_page_names_each_protocol_version_that_is_spoken() -> None:
-    told = re.findall(r"`(\d{4}-\d\d-\d\d)`", section(PAGE, "## Protocol versions"))
-    assert told == sorted(SUPPORTED_PROTOCOL_VERSIONS, reverse=True)
+    documented = re.findall(r"`(\d{4}-\d\d-\d\d)`", section(PAGE, "## Protocol versions"))
+    assert documented == sorted(SUPPORTED_PROTOCOL_VERSIONS, reverse=True)
 
 
 def test_the_page_names_the_version_of_the_kit_that_the_tests_install() -> None:

@@ -21,15 +21,17 @@ SUBCOMMANDS = re.findall(r"^  (\w+) = ", COMMANDS.partition("M.commands = {")[2]
 
 @pytest.mark.req("H10")
 def test_the_keymaps_on_the_page_match_the_plugin_defaults() -> None:
-    told = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Keys"), "action")}
+    documented = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Keys"), "action")}
 
-    assert told == KEYMAPS
+    assert documented == KEYMAPS
 
 
 def test_the_options_on_the_page_match_the_plugin_defaults() -> None:
-    told = {row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Options"), "option")}
+    documented = {
+        row[0].strip("`"): row[1].strip("`") for row in table(section(PAGE, "## Options"), "option")
+    }
 
-    assert told == {**OPTIONS, "keymaps": "see above"}
+    assert documented == {**OPTIONS, "keymaps": "see above"}
 
 
 def test_the_subcommands_on_the_page_match_the_plugin() -> None:
@@ -46,7 +48,7 @@ def test_each_option_keymap_and_subcommand_is_in_the_plugin_help() -> None:
 @pytest.mark.parametrize("place", ["docs/installation.md", "README.md"])
 def test_the_configuration_examples_use_existing_options(place: str) -> None:
     lua, *_ = blocks(read(place), "lua")
-    told = re.findall(r"^  (\w+) = ", lua.text, re.MULTILINE)
+    documented = re.findall(r"^  (\w+) = ", lua.text, re.MULTILINE)
 
     assert len(lua.text.splitlines()) == 5
-    assert told and set(told) <= set(OPTIONS)
+    assert documented and set(documented) <= set(OPTIONS)

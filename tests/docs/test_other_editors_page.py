@@ -23,9 +23,9 @@ def recipe(tag: str) -> str:
 
 
 def test_the_commands_on_the_page_match_the_server() -> None:
-    told = {word for row in table(PAGE, "command") for word in code_words(row[0])}
+    documented = {word for row in table(PAGE, "command") for word in code_words(row[0])}
 
-    assert told == {*STOCK_COMMANDS, *FINDING_COMMANDS}
+    assert documented == {*STOCK_COMMANDS, *FINDING_COMMANDS}
 
 
 @pytest.mark.req("H11")

@@ -9,16 +9,16 @@ from tests.support.fake_provider import FakeProvider, reasoning, text, tool_call
 from tests.support.sessions import RunningSession, running_session, tool
 
 
-async def told_in(session: RunningSession, said: str) -> list[Envelope]:
+async def collect_envelopes(session: RunningSession, said: str) -> list[Envelope]:
     """Return all events of one turn, including deltas."""
     with session.session.subscribe() as events:
         session.session.submit(said)
-        told: list[Envelope] = []
+        envelopes: list[Envelope] = []
         async for item in events:
-            told.append(item.envelope)
+            envelopes.append(item.envelope)
             if item.envelope.kind == "processing_end":
                 break
-        return told
+        return envelopes
 
 
 @pytest.fixture
@@ -30,10 +30,10 @@ def model() -> FakeProvider:
 @pytest.mark.req("E2")
 async def test_deltas_join_to_the_final_text_of_their_part(model: FakeProvider) -> None:
     async with running_session(model, tool("look")) as session:
-        told = await told_in(session, "go")
+        envelopes = await collect_envelopes(session, "go")
 
     texts: dict[str, str] = {}
-    for envelope in told:
+    for envelope in envelopes:
         event = envelope.event
         if isinstance(event, Delta):
             assert (envelope.seq, event.offset) == (None, len(texts.get(event.part_id, "")))
@@ -49,10 +49,10 @@ async def test_each_delta_names_the_last_recorded_event_and_an_argument_delta_na
     model: FakeProvider,
 ) -> None:
     async with running_session(model, tool("look")) as session:
-        told = await told_in(session, "go")
+        envelopes = await collect_envelopes(session, "go")
 
     last = 0
-    for envelope in told:
+    for envelope in envelopes:
         if envelope.seq is not None:
             last = envelope.seq
         elif isinstance(envelope.event, Delta):

@@ -45,11 +45,11 @@ def test_the_codec_skeleton_on_the_page_imports_no_io_modules(tmp_path: Path) ->
 
 
 def test_the_files_listed_on_the_page_exist_in_the_codec_packages() -> None:
-    told = {row[0].strip("`") for row in table(read(PAGE), "file")}
+    documented = {row[0].strip("`") for row in table(read(PAGE), "file")}
 
     for provider in ("anthropic", "openai_responses"):
         folder = Path(__file__).parents[2] / "agent_ls" / "llm" / "providers" / provider
-        assert told <= {path.name for path in folder.iterdir()}
+        assert documented <= {path.name for path in folder.iterdir()}
 
 
 def test_every_codec_has_environment_variables_and_a_profile() -> None:

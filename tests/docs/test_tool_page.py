@@ -118,9 +118,9 @@ def test_the_yaml_tools_on_the_page_run_as_documented(project: Path, allowed: li
         variables = provider_variables(server) | {"DEPLOY_TOKEN": "a-token"}
         environ = environment(project.parent / "home", **variables)
         done = run("exec", "--mode", "full", *allowed, "deploy it", cwd=project, environ=environ)
-        told = json.dumps([request.body for request in server.requests])
-    assert "The first; $(it)" in told, done
-    assert "'staging' or 'production'" in told
+        bodies = json.dumps([request.body for request in server.requests])
+    assert "The first; $(it)" in bodies, done
+    assert "'staging' or 'production'" in bodies
     deployed = project / "deployed"
     assert deployed.exists() is bool(allowed), done
     if allowed:

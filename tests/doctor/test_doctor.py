@@ -169,7 +169,7 @@ def authority(days: int, *, is_authority: bool = True) -> bytes:
 
 @pytest.mark.req("U11")
 @pytest.mark.parametrize(
-    ("held", "grade", "told"),
+    ("held", "grade", "phrase"),
     [
         ([authority(365)], "good", "valid until"),
         ([authority(365), authority(5)], "note", "the first certificate expires on"),
@@ -182,7 +182,7 @@ def authority(days: int, *, is_authority: bool = True) -> bytes:
 )
 @pytest.mark.parametrize("by", ["SSL_CERT_FILE", "providers.anthropic.caFile"])
 async def test_a_certificate_file_is_checked_for_authorities_and_expiry(
-    by: str, held: list[bytes], grade: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    by: str, held: list[bytes], grade: str, phrase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "ca.pem"
     file.write_bytes(b"".join(held))
@@ -196,7 +196,7 @@ async def test_a_certificate_file_is_checked_for_authorities_and_expiry(
     (finding,) = (one for one in findings if one.text.startswith(f"{by}: {file}"))
 
     assert (finding.subject, finding.grade) == ("certificates", grade)
-    assert told in finding.text and bool(finding.hint) == (grade != "good")
+    assert phrase in finding.text and bool(finding.hint) == (grade != "good")
 
 
 @pytest.mark.req("H16")
@@ -298,8 +298,10 @@ async def test_an_outdated_editor_on_path_is_a_note_with_a_hint(
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     names = {program: name for program, name, _ in EDITORS_KNOWN}
     for version, grade in enumerate(("good", "note", "note")):
-        for program, *told in EDITORS:
-            (tmp_path / program).write_text(f"#!/bin/sh\necho '{[*told, 'it speaks in riddles'][version]}'\n")
+        for program, *versions in EDITORS:
+            (tmp_path / program).write_text(
+                f"#!/bin/sh\necho '{[*versions, 'it speaks in riddles'][version]}'\n"
+            )
             (tmp_path / program).chmod(0o755)
         findings = await found()
         for program, *_ in EDITORS:

@@ -27,7 +27,7 @@ ASKED = (
 )
 """Server requests that the user of the client answers; pytest-lsp answers the others."""
 
-TOLD = (lsp.WINDOW_SHOW_MESSAGE, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+NOTIFICATIONS = (lsp.WINDOW_SHOW_MESSAGE, lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
 
 
 class PytestLspClient:
@@ -41,7 +41,7 @@ class PytestLspClient:
         self._changed = anyio.Event()
         for method in ASKED:
             client.feature(method)(self._answering(method))
-        for method in TOLD:
+        for method in NOTIFICATIONS:
             client.protocol.fm.features.pop(method, None)  # replaces pytest-lsp's handler
             client.feature(method)(self._hearing(method))
 

@@ -33,10 +33,10 @@ class StockEditor:
     """
 
     def __init__(self, client: FramedClient, name: str) -> None:
-        told = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         self.client = client
-        self.capabilities: dict[str, Any] = told["capabilities"]
-        self.info: dict[str, Any] | None = told["clientInfo"]
+        self.capabilities: dict[str, Any] = stored["capabilities"]
+        self.info: dict[str, Any] | None = stored["clientInfo"]
         self.abilities = client_abilities({"capabilities": self.capabilities, "clientInfo": self.info})
         self.documents: dict[str, SyncedDocument] = {}
         self.chat: Path | None = None

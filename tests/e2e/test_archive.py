@@ -50,8 +50,8 @@ async def test_a_fork_continues_from_the_named_turn_and_does_not_change_its_sour
             await found.editor.subscribe(fork)
             await found.editor.submit(fork, "third")
             await found.client.event("assistant_text_end", text="three")
-            told = [message["role"] for message in provider.requests[-1].body["messages"]]
-            assert told == ["user", "assistant", "user"]
+            roles = [message["role"] for message in provider.requests[-1].body["messages"]]
+            assert roles == ["user", "assistant", "user"]
             assert await texts(found, session_id, "user") == ["first", "second"]
             events = (await found.editor.subscribe(fork))["events"]
             assert [event["seq"] for event in events] == list(range(1, len(events) + 1))

@@ -126,17 +126,17 @@ async def test_the_tool_result_contains_the_final_screen_and_no_api_key_split_by
     tmp_path: Path,
 ) -> None:
     command = "printf '10%%\\r20%%\\rsk-test-\\033[0mloopback\\n'"
-    told: list[Any] = []
+    contents: list[Any] = []
 
     def script(body: Any) -> Any:
-        told.append(body["messages"][-1]["content"])
-        return shell(command) if len(told) == 1 else "Done."
+        contents.append(body["messages"][-1]["content"])
+        return shell(command) if len(contents) == 1 else "Done."
 
     async with commanding(tmp_path, script) as (found, _, _terminals):
         await found.client.event("processing_end", reason="completed")
 
-    assert "10%" not in str(told[1]) and "Exit code: 0" in str(told[1])
-    assert "sk-test-loopback" not in str(told[1])
+    assert "10%" not in str(contents[1]) and "Exit code: 0" in str(contents[1])
+    assert "sk-test-loopback" not in str(contents[1])
 
 
 async def test_a_client_that_opens_no_terminal_still_gets_the_output(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.support.loopback import AnthropicServer
 from tests.support.served import Served, served, served_session
 
 
-def told(found: Served, session_id: str, kind: str) -> list[dict[str, Any]]:
+def list_events(found: Served, session_id: str, kind: str) -> list[dict[str, Any]]:
     return [event["data"] for event in found.recorded(session_id) if event["kind"] == kind]
 
 
@@ -34,11 +34,11 @@ async def test_a_requested_compaction_is_kept_in_the_next_process(
             answer = await found.ask("compact", session_id, clientKey=key, instructions="the tests")
             assert await found.ask("compact", session_id, clientKey=key) == answer
             await found.editor.turn_end(session_id, seen)
-            begun, done = told(found, session_id, "compaction")
+            begun, done = list_events(found, session_id, "compaction")
             assert (begun["status"], begun["trigger"], begun["clientKey"]) == ("started", "request", key)
             assert (done["status"], done["summary"]) == ("done", "## Goal\nMend the cart.")
             assert begun["compactionId"] == done["compactionId"] == answer["compactionId"]
-            usage = told(found, session_id, "usage")[-1]
+            usage = list_events(found, session_id, "usage")[-1]
             assert sum(usage["context"].values()) == usage["contextTokens"]
             assert usage["context"]["system"] > 0 and usage["context"]["tools"] > 0
             await found.work_off(session_id, "go on")

@@ -78,8 +78,8 @@ async def test_completion_lists_diagnostics_and_the_selection_if_they_exist(proj
         assert [item["kind"] for item in await offered(editor, "sel")] == ["selection"]
         session_id = await editor.new_session()
         await editor.submit(session_id, "", input=[problems["part"], selected["part"]])
-        told = (await editor.client.event("user_input"))["data"]["text"]
-        assert f"{cart}:2: error: no such name" in told and "```\none\ntwo\n```" in told
+        message = (await editor.client.event("user_input"))["data"]["text"]
+        assert f"{cart}:2: error: no such name" in message and "```\none\ntwo\n```" in message
 
 
 @pytest.mark.req("H9", "T12")
@@ -92,8 +92,8 @@ async def test_slash_commands_are_listed_completed_and_expanded(project: Path) -
         assert tests["part"] == {"type": "command", "name": "tests", "arguments": ""}
         session_id = await editor.new_session()
         await editor.submit(session_id, "", input=[{**tests["part"], "arguments": "of the cart"}])
-        told = (await editor.client.event("user_input"))["data"]["text"]
-        assert told.startswith("/tests of the cart\n\n")
+        text = (await editor.client.event("user_input"))["data"]["text"]
+        assert text.startswith("/tests of the cart\n\n")
         with pytest.raises(ResponseError, match="/dance") as unknown:
             await editor.submit(session_id, "", input=[{"type": "command", "name": "dance"}])
         assert unknown.value.data["kind"] == "bad_choice"
@@ -109,8 +109,8 @@ async def test_slash_commands_in_project_files_are_completed_and_expanded(projec
         assert (offer["label"], offer["detail"]) == ("/git:tidy", "Tidies up")
         session_id = await editor.new_session()
         await editor.submit(session_id, "", input=[{**offer["part"], "arguments": "shop tests"}])
-        told = (await editor.client.event("user_input"))["data"]["text"]
-        assert told.startswith(
+        text = (await editor.client.event("user_input"))["data"]["text"]
+        assert text.startswith(
             "/git:tidy shop tests\n\nTidy shop, then show (insert the output of the command `git status`"
         )
 

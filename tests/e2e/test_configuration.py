@@ -144,9 +144,9 @@ async def test_an_invalid_setting_is_reported_once_with_the_allowed_values_and_k
         for _ in range(2):
             await client.notify(CHANGED, {"settings": None})
             assert (await new_session(client))["mode"] == "plan"
-        told = shown(client)
-        assert [one.split(":")[0] for one in told] == ["agentLs.mode", "agentLs.maxTurns", "agentLs.mood"]
-        assert '"yolo"' in told[0] and "'plan'" in told[0] and '"many"' in told[1]
+        messages = shown(client)
+        assert [one.split(":")[0] for one in messages] == ["agentLs.mode", "agentLs.maxTurns", "agentLs.mood"]
+        assert '"yolo"' in messages[0] and "'plan'" in messages[0] and '"many"' in messages[1]
         await client.notify(CHANGED, {"settings": None})
         assert (await new_session(client))["mode"] == "plan"
         assert len(shown(client)) == 4

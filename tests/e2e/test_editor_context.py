@@ -64,10 +64,8 @@ async def test_the_editor_position_is_sent_to_the_model_once_and_again_after_a_c
             assert user_texts(provider)[3:] == ["And this?", "[Editor: a.py, lines 1 to 2 selected]"]
             last = provider.requests[-1].body
             assert last["system"] == first["system"] and last["tools"] == first["tools"]
-            told_user = [
-                event["data"]["text"] for event in editor.client.events if event["kind"] == "user_input"
-            ]
-            assert told_user == ["What is this?", "And now?", "And this?"]
+            shown = [event["data"]["text"] for event in editor.client.events if event["kind"] == "user_input"]
+            assert shown == ["What is this?", "And now?", "And this?"]
         async with editing(tmp_path, provider) as editor:  # a resumed session has the same history
             assert (await editor.subscribe(session_id))["session"]["title"] == "What is this?"
             await editor.say(session_id, "Back.")

@@ -79,9 +79,9 @@ async def editing(folder: Path, **urls: str) -> AsyncIterator[tuple[Editor, Serv
         editor = Editor(server.client)
         await editor.start(folder)
         yield editor, server
-        told = server.log + json.dumps(server.client.received)
-        assert KEY not in told
-        assert "Traceback" not in told
+        everything = server.log + json.dumps(server.client.received)
+        assert KEY not in everything
+        assert "Traceback" not in everything
 
 
 def events_of(editor: Editor, session_id: str, kind: str) -> list[dict[str, Any]]:

@@ -34,9 +34,9 @@ async def editing(folder: Path, url: str, **variables: str) -> AsyncIterator[tup
         editor = Editor(server.client)
         await editor.start(folder)
         yield editor, server
-        told = server.log + json.dumps(server.client.received)
-        assert RIGHT not in told and WRONG not in told
-        assert "Traceback" not in told
+        everything = server.log + json.dumps(server.client.received)
+        assert RIGHT not in everything and WRONG not in everything
+        assert "Traceback" not in everything
     assert leaks(folder.parent) == []
 
 

@@ -242,17 +242,17 @@ async def test_details_are_asked_of_the_client_and_an_action_is_approved_and_und
 @pytest.mark.req("T14", "H12")
 async def test_the_diagnostics_tool_queries_the_client_or_uses_reported_diagnostics(tmp_path: Path) -> None:
     script: list[Answer] = [[ToolCall("diagnostics", {})], "Done."]
-    told = {"startLine": 1, "endLine": 1, "message": "odd", "source": "lint"}
+    diagnostic = {"startLine": 1, "endLine": 1, "message": "odd", "source": "lint"}
     async with language_rig(tmp_path, script, {"diagnostics": True}) as found:
-        await found.editor.client.notify("agent/diagnostics", {"uri": found.b, "items": [told]})
+        await found.editor.client.notify("agent/diagnostics", {"uri": found.b, "items": [diagnostic]})
         session_id = await found.editor.new_session(provider="anthropic")
         await found.editor.say(session_id, "Go on.")
         assert (await found.result("diagnostics"))["output"] == "b.py:2: error: odd (lint)"
         assert found.asked == []
     async with language_rig(tmp_path, script, ALL) as found:
-        stale = {"uri": found.a, "items": [told]}
+        stale = {"uri": found.a, "items": [diagnostic]}
         await found.editor.client.notify("agent/diagnostics", stale)
-        file = {"uri": found.b, "items": [{**told, "severity": 2, "code": 7}], "settled": False}
+        file = {"uri": found.b, "items": [{**diagnostic, "severity": 2, "code": 7}], "settled": False}
         found.answers["diagnostics"] = lambda params: {"files": [file]}
         session_id = await found.editor.new_session(provider="anthropic")
         await found.editor.say(session_id, "Go on.")

@@ -47,8 +47,8 @@ async def test_an_edit_of_one_line_in_a_large_document_sends_only_the_changed_ra
             if review == "before":
                 seen = 0
                 for _ in range(2):
-                    told = await found.client.wait_for(_is_proposed, after=seen)
-                    seen = found.client.received.index(told) + 1
+                    proposed = await found.client.wait_for(_is_proposed, after=seen)
+                    seen = found.client.received.index(proposed) + 1
                     await found.change("review", session_id, verdict="keep")
             await found.client.event("processing_end")
             asked = [m["params"] for m in found.client.received if m.get("method") == "workspace/applyEdit"]

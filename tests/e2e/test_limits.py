@@ -21,8 +21,8 @@ async def test_reaching_a_token_limit_pauses_the_turn_and_the_question_survives_
         async with served_session(tmp_path, provider) as (found, session_id):
             bad = await found.refused("configure", session_id, limits={"tokensPerInput": -1})
             assert bad.data["kind"] == "invalid_params"
-            told = await found.change("configure", session_id, limits={"tokensPerInput": 1})
-            assert told["appliesFrom"] == "now"
+            result = await found.change("configure", session_id, limits={"tokensPerInput": 1})
+            assert result["appliesFrom"] == "now"
             await found.editor.submit(session_id, "go")
             asked = (await found.client.event("question_asked"))["data"]
             assert (asked["purpose"], asked["choices"]) == ("limit", ["Go on", "Stop here"])

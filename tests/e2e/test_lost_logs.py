@@ -68,8 +68,8 @@ def test_exec_ends_with_an_error_when_the_session_log_cannot_be_written(tmp_path
         )
         result = finish(process)
     assert result.code == 1
-    told = result.out + result.err
-    assert "File too large" in told
+    printed = result.out + result.err
+    assert "File too large" in printed
     assert 0 < ran(project) < ROUNDS
 
 

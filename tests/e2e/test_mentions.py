@@ -121,8 +121,8 @@ async def test_commit_mentions_are_offered_by_id_and_subject_and_attached_with_t
         assert "with two lines" in text and "diff --git a/a.py b/a.py" in text
         assert "plan.txt b" not in text and ": .env, secret/plan.txt" in text
         for unknown in ("nothing", "--output=stolen", "HEAD; touch stolen"):
-            told = await refused(editor, session_id, {"type": "commit", "revision": unknown})
-            assert "no commit" in told
+            reason = await refused(editor, session_id, {"type": "commit", "revision": unknown})
+            assert "no commit" in reason
         assert not (project / "stolen").exists()
         summary = (await editor.client.request("agent/sessions", {}))["sessions"][0]
         assert summary["title"] == "Look."
@@ -151,8 +151,8 @@ async def test_git_is_not_run_for_a_mention_if_the_repository_may_make_it_run_a_
     # Before the session begins: a new session runs git too, after it has looked at the settings.
     git(project, "config", setting, f"touch {project}/ran; cat")
     async with editing(project) as editor:
-        told = await refused(editor, await editor.new_session(), {"type": "diff"})
-        assert f"running git in {project} may be unsafe" in told
+        reason = await refused(editor, await editor.new_session(), {"type": "diff"})
+        assert f"running git in {project} may be unsafe" in reason
     assert not (project / "ran").exists()
 
 
@@ -219,8 +219,8 @@ async def test_a_terminal_mention_is_stripped_of_escape_codes_truncated_and_reda
         long = "first\n" + "x" * 20_000 + "\nlast"
         text = await said(editor, session_id, {"type": "terminal", "name": "zsh", "text": long})
         assert "earlier characters" in text and "first" not in text and "last" in text
-        told = await refused(editor, session_id, {"type": "terminal", "name": "p9"})
-        assert "'p9'" in told
+        reason = await refused(editor, session_id, {"type": "terminal", "name": "p9"})
+        assert "'p9'" in reason
 
 
 async def test_a_mentioned_page_is_fetched_only_after_approval(project: Path) -> None:

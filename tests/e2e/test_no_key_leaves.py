@@ -69,8 +69,8 @@ async def test_an_api_key_from_any_input_appears_in_no_output(folder: Path) -> N
             answers = await everything_is_asked(editor, session_id)
             received, log = editor.client.received, server.log
         sent = [message for message in received if message.get("method") != "workspace/applyEdit"]
-        told = json.dumps([answers, sent], ensure_ascii=False)
-        assert KEY not in told and MARK in told
+        everything = json.dumps([answers, sent], ensure_ascii=False)
+        assert KEY not in everything and MARK in everything
         assert KEY not in log and "Traceback" not in log
         assert [place for place in leaks(state) if "/blobs/" not in place] == []
         assert (folder / "made.txt").read_text() == f"{KEY}\n", "files are not altered"

@@ -40,8 +40,8 @@ def is_event(kind: str, **fields: Any) -> Any:
 
 def check_received(found: Served, session_id: str, first: int, last: int) -> None:
     """Check that this client has the events with these numbers, in order, each once."""
-    told = [number for number in seqs(found, session_id) if first <= number <= last]
-    assert told == list(range(first, last + 1))
+    numbers = [number for number in seqs(found, session_id) if first <= number <= last]
+    assert numbers == list(range(first, last + 1))
 
 
 async def wait_received(found: Served, session_id: str, last: int) -> None:
@@ -101,8 +101,8 @@ async def test_a_second_editor_follows_a_session_while_the_first_one_works(tmp_p
         await wait_received(second, session_id, last)
         since = opened["lastSeq"]
         check_received(second, session_id, since + 1, last)
-        told = [event for event in first.recorded(session_id) if since < event["seq"] <= last]
-        assert [event for event in second.recorded(session_id) if event["seq"] <= last] == told
+        common = [event for event in first.recorded(session_id) if since < event["seq"] <= last]
+        assert [event for event in second.recorded(session_id) if event["seq"] <= last] == common
         assert not [e for e in second.client.events if "seq" not in e and e["kind"] != "access"]
 
         theirs = await second.ask("hunks", session_id)
@@ -228,8 +228,8 @@ async def test_after_a_take_over_only_the_new_owner_can_review_hunks(tmp_path: P
             "agent/review", {"clientKey": new_key(), "verdict": "undo", "hunkIds": [hunk["id"]]}
         )
         assert [it["state"] for it in undone["changed"]] == ["undone"]
-        told = await first.client.event("hunk_state")
-        assert told["data"]["hunks"][0]["id"] == hunk["id"]
+        published = await first.client.event("hunk_state")
+        assert published["data"]["hunks"][0]["id"] == hunk["id"]
 
 
 async def test_a_take_over_interrupts_a_streaming_turn_and_keeps_its_partial_text(tmp_path: Path) -> None:

@@ -76,10 +76,10 @@ async def test_images_of_a_queued_message_survive_an_edit_of_its_text_and_a_kill
             more = [*text_input("what are these?"), picture("dog")]
             await found.change("queue", session_id, edit={**edit, "input": more})
             item = {"queuedId": queued_id, "text": "what are these?", "images": 2}
-            told = [
+            items = [
                 event["data"]["items"][0] for event in found.recorded(session_id) if event["kind"] == "queue"
             ]
-            assert [it["images"] for it in told] == [1, 1, 2]
+            assert [it["images"] for it in items] == [1, 1, 2]
             async with served(tmp_path) as reader:
                 assert (await reader.editor.subscribe(session_id))["session"]["queue"] == [item]
             found.server.process.kill()

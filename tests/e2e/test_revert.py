@@ -81,5 +81,5 @@ async def test_roll_back_works_in_a_stored_session_and_is_refused_in_a_running_o
             await found.editor.subscribe(session_id)
             await found.editor.submit(session_id, "anew")
             await found.client.event("assistant_text_end", text="three")
-            told = [message["content"] for message in provider.requests[-1].body["messages"]]
-            assert "anew" in str(told) and "first" not in str(told)
+            contents = [message["content"] for message in provider.requests[-1].body["messages"]]
+            assert "anew" in str(contents) and "first" not in str(contents)

@@ -119,9 +119,9 @@ async def test_with_review_before_only_decisions_change_the_file(name: str, tmp_
         before = document.source
         session_id = await editor.new_session(review="before")
         await editor.submit(session_id, TASK)
-        told = await server.client.event("hunk_state")
-        assert {hunk["state"] for hunk in told["data"]["hunks"]} == {"proposed"}
-        assert document.source == before and told["data"]["uri"] == cart.as_uri()
+        published = await server.client.event("hunk_state")
+        assert {hunk["state"] for hunk in published["data"]["hunks"]} == {"proposed"}
+        assert document.source == before and published["data"]["uri"] == cart.as_uri()
 
         await editor.type(cart, 0, "# mine\n")
         (pending,) = (await editor.subscribe(session_id))["pending"]["hunks"]
@@ -154,7 +154,7 @@ async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> No
         tasks.start_soon(editor.approve_all)
         session_id = await editor.new_session(review="before")
         await editor.submit(session_id, TASK)
-        told = await server.client.event("hunk_state")
+        published = await server.client.event("hunk_state")
         server.process.kill()
         tasks.cancel_scope.cancel()
     async with server_process(env=env) as server:
@@ -164,7 +164,7 @@ async def test_proposed_hunks_survive_a_kill_of_the_server(tmp_path: Path) -> No
         (file,) = again["pending"]["hunks"]
         assert again["session"]["review"] == "before"
         ids = [hunk["id"] for hunk in file["hunks"]]
-        assert ids == [hunk["id"] for hunk in told["data"]["hunks"]]
+        assert ids == [hunk["id"] for hunk in published["data"]["hunks"]]
         result = await server.client.request(
             "agent/review", {"clientKey": new_key(), "hunkIds": ids, "verdict": "keep"}
         )

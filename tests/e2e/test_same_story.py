@@ -103,8 +103,8 @@ async def test_the_same_session_scenario_completes_in_each_editor_without_a_plug
             await editor.say("What was it?")
             whole = await editor.chat_until("I remember.")
             assert whole.startswith(text.rstrip("\n"))
-            told = str(provider.requests[-1].body["messages"])
-            assert "Change it." in told and "And then?" in told and "Second done." in told
+            messages = str(provider.requests[-1].body["messages"])
+            assert "Change it." in messages and "And then?" in messages and "Second done." in messages
             assert not editor.problems, editor.problems
 
 

@@ -70,10 +70,12 @@ async def test_a_command_reads_saved_or_unsaved_cells_as_the_save_setting_select
             await notebook.forget_run(1)
             await notebook.run(1)
         output = await cat_of(notebook, session_id)
-        told = [e["data"]["paths"] for e in notebook.editor.client.events if e["kind"] == "save_requested"]
+        requested = [
+            e["data"]["paths"] for e in notebook.editor.client.events if e["kind"] == "save_requested"
+        ]
 
         shown = [cell["text"] for cell in notebook.cells]
-        assert (sources(path) == shown) == saved and told == ([[str(path)]] if saved else [])
+        assert (sources(path) == shown) == saved and requested == ([[str(path)]] if saved else [])
         assert (shown[1] in output and shown[0] in output) == saved
         whose = "edited by you" if not does else "the user's unsaved changes"
         assert (

@@ -125,9 +125,9 @@ async def test_a_file_that_is_not_open_is_written_to_disk_and_the_editor_is_noti
         session_id = await editor.new_session()
         async with approving(editor):
             await editor.submit(session_id, TASK)
-            told = await editor.client.event("client_request", what="checkTime")
+            asked = await editor.client.event("client_request", what="checkTime")
             await editor.client.event("processing_end")
-        assert told["data"]["params"]["uris"] == [cart.as_uri()]
+        assert asked["data"]["params"]["uris"] == [cart.as_uri()]
         changed = await editor.client.event("file_change")
         assert "".join(changed["data"]["hunks"][0]["lines"]) in await anyio.Path(cart).read_text()
 
@@ -302,8 +302,8 @@ async def test_an_incompatible_plugin_is_reported_once_and_treated_as_plugin_fre
         capabilities = {"experimental": {"agentLs": {"version": 99, "events": True}}}
         result = await server.client.initialize(folder=project, capabilities=capabilities)
         assert "experimental" not in result["capabilities"]
-        told = await server.client.wait_for(lambda m: m.get("method") == "window/showMessage")
-        assert "version" in told["params"]["message"]
+        message = await server.client.wait_for(lambda m: m.get("method") == "window/showMessage")
+        assert "version" in message["params"]["message"]
         with pytest.raises(ResponseError):
             await Editor(server.client).new_session()
 

@@ -155,8 +155,8 @@ async def test_a_message_reports_the_end_of_a_turn_once_to_an_editor_without_pro
         await editor.say(TASK)
         await editor.chat_until("## you\n\n", after="## agent")
 
-        told = [m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"]
-        assert told.count({"type": 3, "message": "agent-ls: done."}) == len(told) == expected
+        messages = [m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"]
+        assert messages.count({"type": 3, "message": "agent-ls: done."}) == len(messages) == expected
 
 
 @pytest.mark.req("H8")
@@ -339,8 +339,8 @@ async def test_commands_with_invalid_arguments_are_refused_with_a_hint(project: 
             assert refused.value.data["hint"], command
         await editor.command("agentLs.deny")
         await editor.command("agentLs.send")
-        told = await editor.client.wait_for(lambda m: m.get("method") == "window/showMessage")
-        assert "nothing to send" in told["params"]["message"]
+        message = await editor.client.wait_for(lambda m: m.get("method") == "window/showMessage")
+        assert "nothing to send" in message["params"]["message"]
 
 
 @pytest.mark.req("H8")

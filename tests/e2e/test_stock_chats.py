@@ -86,8 +86,10 @@ async def test_a_chat_moved_to_another_folder_reports_that_a_new_session_starts(
         async with chatting(moved / chat.name, text, provider) as editor:
             await editor.say("On.")
             await editor.chat_until("Two.")
-            told = [m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"]
-            assert [str(chat.parent) in it["message"] for it in told] == [True]
+            messages = [
+                m["params"] for m in editor.client.received if m.get("method") == "window/showMessage"
+            ]
+            assert [str(chat.parent) in it["message"] for it in messages] == [True]
 
 
 async def test_a_chat_in_a_folder_opened_through_a_link_continues(chat: Path, tmp_path: Path) -> None:

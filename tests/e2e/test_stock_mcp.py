@@ -102,5 +102,7 @@ async def test_the_mcp_server_list_is_displayed_as_a_message_if_the_editor_refus
         async with chatting(chat, "", provider, name="kate", state=chat.parents[1] / "state") as editor:
             editor.takes_edits = False
             await editor.say("/mcp")
-            told = await editor.client.wait_for(lambda message: message.get("method") == "window/showMessage")
-    assert "servers of a" in told["params"]["message"]
+            shown = await editor.client.wait_for(
+                lambda message: message.get("method") == "window/showMessage"
+            )
+    assert "servers of a" in shown["params"]["message"]

@@ -40,7 +40,7 @@ async def is_marked(editor: StockEditor, chat: Path, *, read_only: bool, after: 
     return await editor.client.wait_for(fits, after=after)
 
 
-async def is_told(editor: StockEditor, words: str) -> None:
+async def wait_for_message(editor: StockEditor, words: str) -> None:
     await editor.client.wait_for(
         lambda m: m.get("method") == "window/showMessage" and words in m["params"]["message"]
     )
@@ -52,18 +52,18 @@ async def test_a_chat_that_another_editor_owns_is_read_only_until_a_take_over(ch
         await first.say(TASK)
         written = await first.chat_until("## you\n\n", after="## agent")
         async with chatting(chat, written) as (second, _):
-            told = await is_marked(second, chat, read_only=True)
-            (mark,) = told["params"]["diagnostics"]
+            published = await is_marked(second, chat, read_only=True)
+            (mark,) = published["params"]["diagnostics"]
             assert "Neovim, process" in mark["message"] and mark["range"]["start"]["line"] == 0
             await second.say("Mine?")
-            await is_told(second, "This chat is read-only, because another editor (Neovim, process")
+            await wait_for_message(second, "This chat is read-only, because another editor (Neovim, process")
             offered = await second.actions(chat, 0, 0)
             assert [item["title"][:9] for item in offered] == ["Take over", "Do nothin"]
             assert second.documents[chat.as_uri()].source == f"{written}Mine?\n"
 
             seen = len(second.client.received)
             await second.choose(offered[0])
-            await is_told(first, "This chat is read-only, because another editor")
+            await wait_for_message(first, "This chat is read-only, because another editor")
             await is_marked(first, chat, read_only=True)
             await is_marked(second, chat, read_only=False, after=seen)
             second.on_prompt = lambda titles: "Allow once"
@@ -98,4 +98,4 @@ async def test_take_over_from_a_silent_editor_needs_the_users_confirmation(chat:
                         ]
             finally:
                 os.kill(server.process.pid, signal.SIGCONT)
-            await is_told(first, "This chat is read-only, because another editor")
+            await wait_for_message(first, "This chat is read-only, because another editor")

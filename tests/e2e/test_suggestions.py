@@ -79,7 +79,7 @@ class Suggesting:
         return items
 
     @property
-    def told(self) -> Sequence[str]:
+    def messages(self) -> Sequence[str]:
         return [
             m["params"]["message"] for m in self.client.received if m.get("method") == "window/showMessage"
         ]
@@ -122,7 +122,7 @@ async def test_a_suggestion_completes_the_unsaved_text_at_the_cursor(tmp_path: P
             items = await found.suggest(cart, (1, 12))
             where = {"line": 1, "character": 12}
             assert items == [{"insertText": "price * count", "range": {"start": where, "end": where}}]
-            assert not found.told
+            assert not found.messages
         (request,) = provider.requests
         assert request.body["model"] == "claude-haiku-4-5"
         assert request.body["max_tokens"] <= 2_048 and "tools" not in request.body
@@ -168,7 +168,9 @@ async def test_suggestions_are_neither_offered_nor_requested_from_the_model_by_d
             await found.editor.open(file, "x = ")
             assert await found.suggest(file, (0, 4)) == []
             assert (
-                "inlineCompletionProvider" not in found.capabilities and not found.offered and not found.told
+                "inlineCompletionProvider" not in found.capabilities
+                and not found.offered
+                and not found.messages
             )
         assert not provider.requests
 
@@ -236,7 +238,7 @@ async def test_cancelling_a_suggestion_request_ends_the_model_call(tmp_path: Pat
                 await found.client.result(request_id)
             assert cancelled.value.code == -32800
             await anyio.to_thread.run_sync(provider.requests[0].wait_disconnected)
-            assert await found.suggest(file, (0, 4)) and not found.told
+            assert await found.suggest(file, (0, 4)) and not found.messages
         gate.open()
 
 
@@ -260,7 +262,7 @@ async def test_changing_or_closing_the_document_ends_the_model_call_of_a_suggest
                 await found.client.notify("textDocument/didClose", {"textDocument": {"uri": file.as_uri()}})
             assert await found.client.result(request_id) == {"items": []}
             await anyio.to_thread.run_sync(provider.requests[0].wait_disconnected)
-            assert not found.told
+            assert not found.messages
         gate.open()
 
 
@@ -299,7 +301,7 @@ async def test_a_suggestion_request_sends_no_text_of_files_that_tools_must_not_r
             await found.editor.open(file, "x = ")
             for _ in range(2):
                 assert await found.suggest(file, (0, 4)) == []
-            (message,) = found.told
+            (message,) = found.messages
             assert "not sent" in message and words in message
         assert not provider.requests
 
@@ -311,7 +313,7 @@ async def test_a_suggestion_request_sends_no_text_of_an_untrusted_folder(tmp_pat
             await found.editor.open(file, "x = ")
             for _ in range(2):
                 assert await found.suggest(file, (0, 4)) == []
-            (message,) = found.told
+            (message,) = found.messages
             assert "not trusted" in message and "agent-ls trust add" in message
         assert not provider.requests
 
@@ -322,7 +324,7 @@ async def test_a_missing_api_key_for_suggestions_is_reported_once(tmp_path: Path
         await found.editor.open(file, "x = ")
         for _ in range(3):
             assert await found.suggest(file, (0, 4)) == []
-        (message,) = found.told
+        (message,) = found.messages
         assert MODEL in message and "no API key" in message and "ANTHROPIC_API_KEY" in message
 
 
@@ -333,7 +335,7 @@ async def test_the_walkthrough_model_suggests_nothing_and_reports_that_once(tmp_
         await found.editor.open(file, "x = ")
         for _ in range(2):
             assert await found.suggest(file, (0, 4)) == []
-        (message,) = found.told
+        (message,) = found.messages
         assert "scripted model" in message and "models.suggestions" in message
 
 
@@ -363,9 +365,9 @@ async def test_each_model_failure_is_reported_once_until_a_suggestion_succeeds(t
             counts = []
             for _ in range(5):
                 await found.suggest(file, (0, 4))
-                counts.append(len(found.told))
+                counts.append(len(found.messages))
             assert counts == [1, 1, 2, 2, 3]
-            assert all(message.startswith(f"No suggestion: {MODEL} failed: ") for message in found.told)
+            assert all(message.startswith(f"No suggestion: {MODEL} failed: ") for message in found.messages)
 
 
 async def test_model_answers_without_insertable_text_give_no_suggestion(tmp_path: Path) -> None:
@@ -375,7 +377,7 @@ async def test_model_answers_without_insertable_text_give_no_suggestion(tmp_path
             await found.editor.open(file, "x = ")
             for _ in range(2):
                 assert await found.suggest(file, (0, 4)) == []
-            assert not found.told
+            assert not found.messages
 
 
 @pytest.mark.req("R5")

@@ -52,16 +52,16 @@ async def test_agent_changes_unsaved_in_the_former_owners_editor_are_reviewable_
                 await taken(second, session_id, force=how == "forced")
             finally:
                 os.kill(first.server.process.pid, signal.SIGCONT)
-            told = await second.client.event("warning", code="unsaved_elsewhere")
-            assert "2 changes" in told["data"]["message"] and "shop/cart.py" in told["data"]["message"]
-            assert f"process {first.server.process.pid}" in told["data"]["message"]
+            warning = await second.client.event("warning", code="unsaved_elsewhere")
+            assert "2 changes" in warning["data"]["message"] and "shop/cart.py" in warning["data"]["message"]
+            assert f"process {first.server.process.pid}" in warning["data"]["message"]
             await wait_received(
-                first, session_id, told["seq"]
+                first, session_id, warning["seq"]
             )  # the user of the first editor gets the warning too
             assert not await open_files(second, session_id)
 
             await first.editor.save(path)
-            await second.client.wait_for(is_event("hunk_state", path=str(path)), after=at(second, told))
+            await second.client.wait_for(is_event("hunk_state", path=str(path)), after=at(second, warning))
             (file,) = await open_files(second, session_id)
             assert {hunk["id"] for hunk in file["hunks"]} == set(made)
             assert {hunk["state"] for hunk in file["hunks"]} == {"pending"}

@@ -83,6 +83,6 @@ async def test_a_connection_without_the_token_is_refused_and_new_connections_are
                     await client.ended.wait()
         async with connected(port) as client:
             options = {"agentLs": {"token": token.read_text().strip()}}
-            told = await client.initialize(initializationOptions=options)
-            assert told["serverInfo"]["name"] == "agent-ls"
+            result = await client.initialize(initializationOptions=options)
+            assert result["serverInfo"]["name"] == "agent-ls"
         assert token.read_text().strip() not in server.log

@@ -115,7 +115,7 @@ async def test_a_background_command_that_ends_with_the_server_process_is_reporte
         for _ in range(2):
             events = (await found.editor.subscribe(session_id))["events"]
             exits = [event["data"] for event in events if event["kind"] == "terminal_exit"]
-            assert [(told["terminalId"], told["exitCode"]) for told in exits] == [(events_id(events), None)]
+            assert [(end["terminalId"], end["exitCode"]) for end in exits] == [(events_id(events), None)]
         assert (await found.ask("terminals", session_id))["terminals"] == []
 
 
@@ -142,8 +142,8 @@ async def test_background_commands_end_when_their_session_owner_changes_and_the_
                 for number, said in enumerate(("I see.", "Once."), 2):
                     await second.editor.submit(session_id, "And now?")
                     await second.client.event("assistant_text_end", text=said)
-                    told = str(provider.requests[number].body["messages"])
-                    assert told.count("Your background processes have ended: touch made") == 1
+                    messages = str(provider.requests[number].body["messages"])
+                    assert messages.count("Your background processes have ended: touch made") == 1
                 assert (await second.ask("terminals", session_id))["terminals"] == []
 
 

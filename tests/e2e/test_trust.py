@@ -39,9 +39,9 @@ async def test_a_folder_is_trusted_by_an_approval_listed_by_all_clients_and_revo
             assert (found.project / "made.txt").exists()
 
             folder = {"workspaceFolder": found.project.as_uri()}
-            told = await found.client.request("agent/trust", folder)
-            assert told["trust"] == "trusted" and told["workspaceFolder"] == found.project.as_uri()
-            assert [kept["path"] for kept in told["folders"]] == [str(found.project)]
+            result = await found.client.request("agent/trust", folder)
+            assert result["trust"] == "trusted" and result["workspaceFolder"] == found.project.as_uri()
+            assert [kept["path"] for kept in result["folders"]] == [str(found.project)]
             home = environment(tmp_path / "home", AGENT_LS_STATE_DIR=str(found.state))
             home.pop(TRUST_VARIABLE)
             listed = run("trust", "list", cwd=found.project, environ=home)
@@ -72,14 +72,14 @@ async def test_a_trust_request_answers_the_pending_approval(tmp_path: Path) -> N
             await found.client.event("processing_end", reason="completed")
 
 
-@pytest.mark.parametrize("told", [True, "yes", 1, None])
+@pytest.mark.parametrize("reported", [True, "yes", 1, None])
 async def test_a_folder_that_the_editor_reports_as_trusted_is_trusted_but_not_stored(
-    tmp_path: Path, told: object
+    tmp_path: Path, reported: object
 ) -> None:
     project = tmp_path / "project"
     copy_sample_project(project)
     capabilities = deepcopy(CAPABILITIES["vscode"])
-    capabilities["experimental"]["agentLs"]["workspaceTrusted"] = told
+    capabilities["experimental"]["agentLs"]["workspaceTrusted"] = reported
     async with server_process(env={"AGENT_LS_STATE_DIR": str(tmp_path / "state")}) as server:
         # a setting with this name may come from a file of the folder, so it counts as an unknown setting
         options = {"agentLs": {"workspaceTrusted": True}}
@@ -87,7 +87,7 @@ async def test_a_folder_that_the_editor_reports_as_trusted_is_trusted_but_not_st
             folder=project, capabilities=capabilities, initializationOptions=options
         )
         here = await server.client.request("agent/trust", {})
-        assert here["trust"] == ("trusted" if told is True else "unknown") and here["folders"] == []
+        assert here["trust"] == ("trusted" if reported is True else "unknown") and here["folders"] == []
         elsewhere = await server.client.request("agent/trust", {"workspaceFolder": str(tmp_path)})
         assert elsewhere["trust"] == "unknown"
 

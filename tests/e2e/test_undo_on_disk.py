@@ -171,8 +171,8 @@ async def test_a_hunk_undone_and_then_restored_by_the_editors_undo_is_pending_ag
         assert await hunks(found, session_id) == [(second, "pending")]
         await show(found, path, both)
         assert await hunks(found, session_id) == [(first, "pending"), (second, "pending")]
-        told = [e["data"] for e in found.client.events if e["kind"] == "hunk_state"]
-        assert [hunk["id"] for hunk in told[-1]["hunks"]] == [first] and told[-1]["by"] == "editor"
+        changes = [e["data"] for e in found.client.events if e["kind"] == "hunk_state"]
+        assert [hunk["id"] for hunk in changes[-1]["hunks"]] == [first] and changes[-1]["by"] == "editor"
 
         await show(found, path, one)
         assert await hunks(found, session_id) == [(second, "pending")]

@@ -136,11 +136,11 @@ async def test_undo_of_a_turn_with_review_before_rejects_pending_proposals_and_k
             document = await found.editor.open(a)
             session_id = await found.editor.new_session(provider="anthropic", mode="edits", review="before")
             await found.editor.submit(session_id, "first")
-            told = await found.client.event("hunk_state")
-            kept, _ = told["data"]["hunks"]
+            published = await found.client.event("hunk_state")
+            kept, _ = published["data"]["hunks"]
             assert (await review(found, hunkIds=[kept["id"]], verdict="keep"))["refused"] == []
             await found.editor.type(a, 0, "mine\n")
-            result = await review(found, turnId=told["turnId"], verdict="undo")
+            result = await review(found, turnId=published["turnId"], verdict="undo")
             assert [hunk["state"] for hunk in result["changed"]] == ["undone"] and result["refused"] == []
             await found.client.event("processing_end")
             assert document.source == "mine\n" + TEXT.replace("line 1\n", "first\n")

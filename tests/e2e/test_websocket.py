@@ -80,11 +80,11 @@ async def echoing(
             await listen_websocket(("127.0.0.1", 0), access_rules, command=command, keep_alive=keep_alive)
 
         tasks.start_soon(listen)
-        told = ""
+        printed = ""
         with anyio.fail_after(DEADLINE_S):
-            while not (found := re.search(r"ws://127\.0\.0\.1:(\d+)/", told)):
+            while not (found := re.search(r"ws://127\.0\.0\.1:(\d+)/", printed)):
                 await anyio.lowlevel.checkpoint()
-                told += capsys.readouterr().err
+                printed += capsys.readouterr().err
         yield Place(int(found[1]), token, folder)
         tasks.cancel_scope.cancel()
 
@@ -410,7 +410,7 @@ async def test_a_connection_above_the_connection_limit_is_closed_and_existing_co
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "phrase"),
     [
         (["--ws", "0"], "--token-file"),
         (["--ws", "0.0.0.0:0", "--token-file", "t"], "not this machine"),
@@ -426,7 +426,7 @@ async def test_a_connection_above_the_connection_limit_is_closed_and_existing_co
         (["--ws", "0", "--tcp", "0", "--token-file", "t"], "not allowed with"),
     ],
 )
-async def test_unsafe_addresses_and_tokens_are_refused(words: list[str], told: str, tmp_path: Path) -> None:
+async def test_unsafe_addresses_and_tokens_are_refused(words: list[str], phrase: str, tmp_path: Path) -> None:
     (tmp_path / "open").write_text("x" * 40)
     (tmp_path / "open").chmod(0o644)
     (tmp_path / "short").write_text("x")
@@ -434,4 +434,4 @@ async def test_unsafe_addresses_and_tokens_are_refused(words: list[str], told: s
     environ = commands.environment(tmp_path / "home")
     done = await anyio.run_process(commands.command("serve", *words), env=environ, cwd=tmp_path, check=False)
 
-    assert done.returncode != 0 and told in done.stderr.decode()
+    assert done.returncode != 0 and phrase in done.stderr.decode()

@@ -62,9 +62,15 @@ def script(gate: Gate) -> Sequence[Answer]:
 
 def play(argv: Sequence[str], project: Path, environ: dict[str, str], **variables: str) -> Any:
     """Run a client's script in the project; return what the client reported."""
-    told = {"AGENT_LS_COMMAND": json.dumps(command("acp")), "ACP_CLIENTS": str(CLIENTS), **variables}
+    added = {"AGENT_LS_COMMAND": json.dumps(command("acp")), "ACP_CLIENTS": str(CLIENTS), **variables}
     done = subprocess.run(
-        argv, cwd=project, env=environ | told, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        argv,
+        cwd=project,
+        env=environ | added,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
     )
     line = next((it for it in (done.stdout + done.stderr).splitlines() if it.startswith("STORY ")), None)
     assert line, f"{done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"

@@ -91,10 +91,10 @@ def test_acp_el_in_emacs_completes_the_whole_scenario(project: Path, server: Loo
     seen = play(argv, project, environ, ACP_EL=str(CLIENTS / "acp.el"))
     stops = [it[2] for it in seen if it[0] == "prompt"]
     assert stops == ["end_turn"] * 3 + ["cancelled"] + ["end_turn"] * 2
-    told = {(it[0], it[1]) for it in seen}
-    assert ("buffer", UNSAVED) in told
-    assert ("loaded", "Edited.Denied.Ran.Working") in told and ("resumed", "") in told
-    assert ("said", "Back.") in told and ("said", "Again.") in told
+    reported = {(it[0], it[1]) for it in seen}
+    assert ("buffer", UNSAVED) in reported
+    assert ("loaded", "Edited.Denied.Ran.Working") in reported and ("resumed", "") in reported
+    assert ("said", "Back.") in reported and ("said", "Again.") in reported
     assert not [it for it in seen if it[0] == "stderr"]
     check_files(project)
 

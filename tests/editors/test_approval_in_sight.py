@@ -27,8 +27,8 @@ async def test_changed_words_buttons_and_names_of_files_are_in_sight_at_every_wi
         env={**os.environ, "APPROVAL": json.dumps(given)},
         stderr=None,
     )
-    told = [json.loads(line) for line in process.stdout.splitlines()]
-    assert len([it for it in told if "lost" in it]) == 180
-    assert [it for it in told if it.get("lost")] == []
-    rows = [row for it in told for row in it.get("rows", ())]
+    lines = [json.loads(line) for line in process.stdout.splitlines()]
+    assert len([it for it in lines if "lost" in it]) == 180
+    assert [it for it in lines if it.get("lost")] == []
+    rows = [row for it in lines for row in it.get("rows", ())]
     assert rows and not [row for row in rows if "other.txt" in row["text"]]

@@ -58,19 +58,19 @@ async def test_a_panel_user_decides_approvals_of_an_editor_session_by_keyboard(t
         await found.editor.submit(session, TASK)
         await found.client.event("approval_requested")
         async with panel(found.state, found.project) as running:
-            told = await play(f"{running.origin}/open?token={running.token}")
-        assert not [line["problem"] for line in told if "problem" in line]
-        assert told[-1] == {"done": True, "hosts": [f"127.0.0.1:{running.port}"], "problems": []}
-        titles = [line["title"] for line in told if "title" in line]
+            lines = await play(f"{running.origin}/open?token={running.token}")
+        assert not [line["problem"] for line in lines if "problem" in line]
+        assert lines[-1] == {"done": True, "hosts": [f"127.0.0.1:{running.port}"], "problems": []}
+        titles = [line["title"] for line in lines if "title" in line]
         assert titles[0].startswith("● asks you")
-        (changes,) = [line["changes"] for line in told if "changes" in line]
+        (changes,) = [line["changes"] for line in lines if "changes" in line]
         assert changes >= 1
         decided = [event for event in found.client.events if event["kind"] == "approval_resolved"]
         by = {event["data"]["decidedBy"].partition("-")[0] for event in decided}
         assert by == {"panel", "interrupt"}, "the page allowed some, and stopped the turns of others"
         sent = [event for event in found.client.events if event["kind"] == "user_input"]
         assert "shop/cart.py" in json.dumps(sent[-1]["data"]), "the mentioned file went along"
-        (prompt,) = [line["rolledBack"] for line in told if "rolledBack" in line]
+        (prompt,) = [line["rolledBack"] for line in lines if "rolledBack" in line]
         assert prompt == "Look at @shop/cart.py "
         assert "reverted" in {event["kind"] for event in found.client.events}
         # the first change is kept in the editor's document, the others are undone there

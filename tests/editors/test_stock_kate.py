@@ -38,7 +38,7 @@ def kate(shop: Path, tmp_path: Path) -> VirtualScreen:
     return VirtualScreen(["kate", "-n", "chat.agent.md"], cwd=shop, environ=environ)
 
 
-def told(folder: Path, kind: str) -> int:
+def count_events(folder: Path, kind: str) -> int:
     """Return the number of events of this kind in the logs of the sessions."""
     logs = (folder / "state").glob("workspaces/*/sessions/*/log.jsonl")
     return sum(log.read_bytes().count(f'"kind":{json.dumps(kind)}'.encode()) for log in logs)
@@ -77,8 +77,8 @@ def test_a_conversation_completes_in_stock_kate(tmp_path: Path) -> None:
         screen.accept("LSP server start requested")
         screen.focus("chat.agent.md")
         screen.write(recipes.TASK)
-        act(lambda: told(tmp_path / "bin", "user_input") == 1, "the message to be sent")
-        screen.until(lambda: told(tmp_path / "bin", "processing_end") == 1, "the end of the turn")
+        act(lambda: count_events(tmp_path / "bin", "user_input") == 1, "the message to be sent")
+        screen.until(lambda: count_events(tmp_path / "bin", "processing_end") == 1, "the end of the turn")
         act(lambda: saved().rstrip().endswith("## you"), "the end of the answer")
     assert chat.read_text().startswith(f"{recipes.TASK}\n\n## agent <!-- s-")
     assert chat.read_text().count("All tests pass.") == chat.read_text().count("## agent") == 1

@@ -25,7 +25,7 @@ def test_what_blocks_the_first_message_is_in_sight_and_the_same_session_goes_on(
     project.mkdir()
     (project / "notes.txt").write_text("notes\n")
     with blocked(name, project) as state:
-        told = {
+        expected = {
             "reason": state.reason,
             "step": STEPS.get(state.step, state.step),
             "last": LAST,
@@ -38,7 +38,7 @@ def test_what_blocks_the_first_message_is_in_sight_and_the_same_session_goes_on(
             project,
             machine={"agentLs.command": program, "agentLs.mode": "edits", **chosen},
             env={"AGENT_LS_STATE_DIR": str(tmp_path / "home" / "state"), **state.variables},
-            answers={"state": lambda: told, "mend": state.mend},
+            answers={"state": lambda: expected, "mend": state.mend},
             pictures=f"first_run/{name.replace(' ', '-')}",
         )
     assert (project / MADE).exists()

@@ -55,26 +55,26 @@ def test_the_language_server_of_vscode_is_queried_and_agent_ls_applies_the_renam
             machine=vscode.machine(server, mode="edits"),
             env=vscode.variables(tmp_path / "state", AGENT_LS_TRUSTED_FOLDERS="/"),
         )
-        told = results(server)
+        found = results(server)
 
-    assert told[0] == "cart.js:1: export function total(rows) {"
-    assert told[1].splitlines() == [
+    assert found[0] == "cart.js:1: export function total(rows) {"
+    assert found[1].splitlines() == [
         "cart.js:1: export function total(rows) {",
         'shop.js:1: import { total } from "./cart.js";',
         'shop.js:3: console.log("😀", total([]), total([1]));',
     ]
-    assert told[2].splitlines() == ["cart.js:", "  function total [1-4]"]
-    assert "total(rows: any): any" in told[3]
-    assert told[4] == "cart.js:1: export function total(rows) {"
-    assert told[5].startswith("shop.js:1: ") and told[5].endswith("called on line 3")
-    assert FIX in told[6] and "agent" not in told[6]
-    assert told[7].startswith(f"Applied {FIX!r} in 1 file:") or told[7].startswith(
+    assert found[2].splitlines() == ["cart.js:", "  function total [1-4]"]
+    assert "total(rows: any): any" in found[3]
+    assert found[4] == "cart.js:1: export function total(rows) {"
+    assert found[5].startswith("shop.js:1: ") and found[5].endswith("called on line 3")
+    assert FIX in found[6] and "agent" not in found[6]
+    assert found[7].startswith(f"Applied {FIX!r} in 1 file:") or found[7].startswith(
         f'Applied "{FIX}" in 1 file:'
     )
-    assert told[8].startswith(
+    assert found[8].startswith(
         "Renamed total to sumOf in 2 files:\n\ncart.js:1: export function sumOf(rows) {"
     )
-    assert "cart.js:2: error: Cannot find name 'nothere'. (ts 2304)" in told[11].splitlines()
+    assert "cart.js:2: error: Cannot find name 'nothere'. (ts 2304)" in found[11].splitlines()
     assert (project / "cart.js").read_text() == CART
     assert (project / "shop.js").read_text() in (SHOP, SHOP.replace("total", "sumOf"))
 

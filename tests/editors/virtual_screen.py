@@ -33,8 +33,8 @@ class VirtualScreen:
             ["Xvfb", "-displayfd", str(writing), *size], pass_fds=[writing], stderr=subprocess.DEVNULL
         )
         os.close(writing)
-        with open(reading, "rb") as told:
-            display = told.readline().decode().strip()
+        with open(reading, "rb") as file:
+            display = file.readline().decode().strip()
         self._environ = {**environ, "DISPLAY": f":{display}", "LANG": "C.UTF-8"}
         self._program = subprocess.Popen(
             command, cwd=cwd, env=self._environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

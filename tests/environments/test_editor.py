@@ -84,7 +84,7 @@ async def test_a_write_to_an_open_document_is_sent_as_line_edits_and_does_not_wr
     assert host.applied[0].edits == (LineEdit(1, 2, "B\n"), LineEdit(3, 4, ""), LineEdit(5, 5, "f\n"))
     assert host.applied[0].attribution == WHO
     assert on_disk(inner) == {A: b"old\n"}
-    assert host.told_changed == []
+    assert host.reported_changes == []
 
 
 @pytest.mark.req("H4")
@@ -203,7 +203,7 @@ async def test_a_saved_open_file_is_deleted_on_disk_and_the_editor_informed() ->
     environment, host, inner = make({A: b"\xef\xbb\xbfa\n"}, {A: "a\n"})
     assert await environment.commit([write(A, None, "a\n")], WHO) == [FileState(A, b"\xef\xbb\xbfa\n", None)]
     assert on_disk(inner) == {}
-    assert host.told_changed == [A]
+    assert host.reported_changes == [A]
 
 
 # --- several files
@@ -216,7 +216,7 @@ async def test_one_commit_writes_open_and_closed_files_in_the_requested_order() 
     states = await environment.commit(changes, WHO)
     assert [state.path for state in states] == [A, B, "/project/c.py"]
     assert (on_disk(inner)[A], host.text(B), on_disk(inner)["/project/c.py"]) == (b"2\n", "B\n", b"new\n")
-    assert host.told_changed == [A, "/project/c.py"]
+    assert host.reported_changes == [A, "/project/c.py"]
 
 
 @pytest.mark.req("X9")
@@ -299,7 +299,7 @@ async def test_open_files_that_a_command_changed_are_reported_to_the_editor() ->
     inner = MemoryEnvironment({A: "x\n", B: "y\n"}, run_command=format_files)
     host = FakeEditorHost({A: "x\n", B: "y\n", "/project/only_here.py": ""})
     await EditorEnvironment(inner, host).exec_command("fmt", CommandOptions())
-    assert host.told_changed == [A]
+    assert host.reported_changes == [A]
 
 
 async def test_a_background_command_is_started_after_saving() -> None:

@@ -25,10 +25,10 @@ async def test_commands_use_the_repository_of_their_folder_also_below_a_hook(
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
-    (told,) = await read_by_model(
+    (output,) = await read_by_model(
         tmp_path, shell("git symbolic-ref --short HEAD; git rev-parse --show-toplevel")
     )
-    assert told.startswith(f"project\n{project}\n")
+    assert output.startswith(f"project\n{project}\n")
 
 
 async def test_variables_of_the_own_repository_are_kept(
@@ -38,5 +38,5 @@ async def test_variables_of_the_own_repository_are_kept(
     project.mkdir()
     run_git(project, "init", "-q")
     monkeypatch.setenv("GIT_DIR", str(project / ".git"))
-    (told,) = await read_by_model(tmp_path, shell("echo $GIT_DIR"))
-    assert told.startswith(f"{project}/.git\n")
+    (output,) = await read_by_model(tmp_path, shell("echo $GIT_DIR"))
+    assert output.startswith(f"{project}/.git\n")

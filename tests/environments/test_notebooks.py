@@ -104,9 +104,9 @@ async def test_unsaved_cells_are_read_and_outputs_come_from_the_file(
     assert await calls.environment.read_bytes(PATH) == TEXT.encode(), "nothing was typed: the file as it is"
     host.type(1, "print(2)")
 
-    told = (await calls.call(READ_FILE, file_path="a.ipynb")).text
+    content = (await calls.call(READ_FILE, file_path="a.ipynb")).text
 
-    assert "print(2)\n--- output of cell 2\n1" in told and "print(1)" not in told
+    assert "print(2)\n--- output of cell 2\n1" in content and "print(1)" not in content
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,8 @@ def test_the_mode_of_a_run_has_one_name_and_old_names_are_read_with_a_hint(
     done, _ = play(AnthropicServer, editing(AnthropicServer), project, *words, "set x to 2")
     assert done.code == code, done
     assert (project / "a.py").read_text() == ("x = 2\n" if code == 0 else "x = 1\n")
-    told = [line for line in done.err.splitlines() if " is now " in line]
-    assert len(told) == bool(hint) and all(hint in line for line in told)
+    lines = [line for line in done.err.splitlines() if " is now " in line]
+    assert len(lines) == bool(hint) and all(hint in line for line in lines)
 
 
 @pytest.mark.req("E2", "E8", "H13")

@@ -43,9 +43,9 @@ def test_a_notebook_cell_is_read_and_edited_and_the_rest_of_the_file_is_unchange
     assert done.code == 0, done
     assert (project / "a.ipynb").read_text() == TEXT.replace("x = 1", "x = 2")
     assert "cell 1" in done.out and '"source"' not in done.out
-    told = [json.dumps(request.body["messages"][-1]) for request in server.requests[1:]]
-    assert "=== cell 1 (code, id c1, run as [1])" in told[0] and "cell_type" not in told[0]
-    assert "is a notebook" in told[1] and "cell 1" in told[2]
+    messages = [json.dumps(request.body["messages"][-1]) for request in server.requests[1:]]
+    assert "=== cell 1 (code, id c1, run as [1])" in messages[0] and "cell_type" not in messages[0]
+    assert "is a notebook" in messages[1] and "cell 1" in messages[2]
     assert {tuple(tools_of(server, at)) for at in range(4)} == {tuple(tools_of(server))}, (
         "one list, all along"
     )

@@ -105,8 +105,8 @@ PRINTED = [
 def assert_reports_failed_print(code: int, log: str) -> None:
     assert code == 1, log
     assert "Traceback" not in log and "Exception" not in log
-    told = [line for line in log.splitlines() if line.startswith("agent-ls")]
-    assert len(told) == 1 and told[0].startswith("agent-ls: standard output cannot be written: "), log
+    lines = [line for line in log.splitlines() if line.startswith("agent-ls")]
+    assert len(lines) == 1 and lines[0].startswith("agent-ls: standard output cannot be written: "), log
 
 
 @pytest.mark.req("R5")

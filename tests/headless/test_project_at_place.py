@@ -161,9 +161,9 @@ def test_no_file_of_an_untrusted_project_at_the_place_is_used(places: Places) ->
     _, bodies = places.play(
         [call("use_skill", name="far-skill"), "Done."], AGENT_LS_TRUSTED_FOLDERS="", prompt="/far-command x"
     )
-    told = json.dumps(bodies)
+    requests = json.dumps(bodies)
     for word in ("Knows about", "Body of far-skill", "Looks for far", "Text of far-command", "far_tool"):
-        assert word not in told, word
+        assert word not in requests, word
 
 
 @pytest.mark.req("X6")

@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
         super().__init__()
         self._is_terminal = is_terminal
         self._lines = lines
-        self.told = threading.Event()
+        self.shown = threading.Event()
 
     def isatty(self) -> bool:
         return self._is_terminal
@@ -23,14 +23,14 @@ class Terminal(io.StringIO):
     def write(self, text: str) -> int:
         written = super().write(text)
         if self.getvalue().count("Checking") >= self._lines:
-            self.told.set()
+            self.shown.set()
         return written
 
 
 def test_a_long_wait_is_told_with_its_time_and_cleared_at_the_end() -> None:
     terminal = Terminal(is_terminal=True, lines=2)
     with waiting_line("Checking", terminal, first_s=0.01, each_s=0.01):
-        assert terminal.told.wait(60)
+        assert terminal.shown.wait(60)
 
     said = terminal.getvalue().split("\r\x1b[K")
     assert said[0] == "" and said[1].startswith("Checking\u2026 0 s") and said[-1] == ""
@@ -53,6 +53,6 @@ def test_nothing_is_told_where_no_person_reads() -> None:
 def test_the_line_ends_when_the_command_fails_and_the_failure_is_kept() -> None:
     terminal = Terminal(is_terminal=True)
     with pytest.raises(LookupError), waiting_line("Checking", terminal, first_s=0.01, each_s=0.01):
-        assert terminal.told.wait(60)
+        assert terminal.shown.wait(60)
         raise LookupError
     assert terminal.getvalue().endswith("\r\x1b[K")

@@ -82,10 +82,10 @@ def check(run: Run, folder: Path) -> None:
     assert (run.code == 0) == (reason == "completed"), (run.code, reason)
     if reason != "completed":
         assert run.errors.strip(), "a run that did not end well says why"
-    told = [str(data) for kind in ("warning", "error", "turn_limit") for data in run.of_kind(kind)]
-    assert run.text.strip() or run.of_kind("tool_call_start") or told, "the user reads nothing"
+    notices = [str(data) for kind in ("warning", "error", "turn_limit") for data in run.of_kind(kind)]
+    assert run.text.strip() or run.of_kind("tool_call_start") or notices, "the user reads nothing"
     if any(mark in run.text for mark in MARKS[:3]):
-        assert told, "text that was meant as a call stands in the answer without a word"
+        assert notices, "text that was meant as a call stands in the answer without a word"
     for data in run.of_kind("file_change"):
         check_change(data, folder)
 

@@ -126,13 +126,13 @@ async def test_an_approval_request_remains_pending_if_its_wait_is_cancelled_with
     assert isinstance(requested, ApprovalRequested)
     assert approvals.pending() == (requested,)
 
-    told: list[RecordedEvent] = []
-    other = PendingApprovals(told.append)
+    emitted: list[RecordedEvent] = []
+    other = PendingApprovals(emitted.append)
     other.restore(requested, "t1")
-    assert (other.pending(), other.turn_of(requested.request_id), told) == ((requested,), "t1", [])
+    assert (other.pending(), other.turn_of(requested.request_id), emitted) == ((requested,), "t1", [])
     other.answer(requested.request_id, ApprovalAnswer("deny", reason="not now", decided_by="a"))
     assert await other.wait(requested.request_id) == Denied("not now", "a")
-    assert len(told) == 1
+    assert len(emitted) == 1
 
 
 @pytest.mark.req("H7")

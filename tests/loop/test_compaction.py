@@ -146,10 +146,10 @@ def test_the_compaction_message_contains_notice_summary_user_messages_plan_and_p
         "why", (PlanItem("look", "done"), PlanItem("mend", "active"), PlanItem("test", "pending"))
     )
     said = users_words(history, turns[:5], 12_000)
-    told = content(said, summary="All went well.", plan=plan, pinned=("# Open\n- a.py: line 3",))
-    assert told.startswith("[Background from agent-ls, not a request:")
+    text = content(said, summary="All went well.", plan=plan, pinned=("# Open\n- a.py: line 3",))
+    assert text.startswith("[Background from agent-ls, not a request:")
     places = [
-        told.index(words)
+        text.index(words)
         for words in (
             "search_history",
             "# Summary\nAll went well.",
@@ -224,11 +224,11 @@ def test_the_transcript_to_summarise_fits_its_size_limit_and_begins_with_the_ear
     max_chars: int,
 ) -> None:
     turns = [*_turns("u"), _answer("Looking.", "k1"), _results("k1", words="w" * 50_000), *_turns("au" * 50)]
-    told = transcript(turns, CompactionTurn("framed", 2, "t", "What was before."), max_chars)
-    assert len(told) <= max_chars + 100
-    assert told.startswith("# Summary of what came before\nWhat was before.")
-    assert "# User\nwish 0" in told
-    assert "w" * (ITEM_CAPS[0] // 2) not in told
+    text = transcript(turns, CompactionTurn("framed", 2, "t", "What was before."), max_chars)
+    assert len(text) <= max_chars + 100
+    assert text.startswith("# Summary of what came before\nWhat was before.")
+    assert "# User\nwish 0" in text
+    assert "w" * (ITEM_CAPS[0] // 2) not in text
 
 
 def test_plan_text_without_an_explanation_contains_only_the_items() -> None:

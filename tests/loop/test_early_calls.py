@@ -45,7 +45,7 @@ def free() -> FakeApprover:
     return FakeApprover(free=True)
 
 
-def told(b: RunningSession) -> dict[str, str]:
+def outputs(b: RunningSession) -> dict[str, str]:
     turns = [turn for turn in b.recorder.turns if isinstance(turn, ToolResultsTurn)]
     return {result.tool_call_id: result.content for turn in turns for result in turn.results}
 
@@ -63,7 +63,7 @@ async def test_early_read_calls_end_while_the_response_streams_and_are_published
         await b.idle()
     assert b.recorder.of(ToolCallStart)[0].index == 0 and b.recorder.of(ToolCallStart)[1].index == 1
     assert sorted(started_and_ended(b.recorder)[0]) == ["1", "2"]
-    assert "alpha" in told(b)["1"] and "beta" in told(b)["2"]
+    assert "alpha" in outputs(b)["1"] and "beta" in outputs(b)["2"]
     results = [
         part for m in provider.requests[1].messages for part in m.parts if isinstance(part, ToolResultPart)
     ]
@@ -92,7 +92,7 @@ async def test_an_early_read_call_is_prepared_once_and_asks_for_no_approval() ->
         await b.idle()
     assert prepared == ["a.txt"]
     assert approver.questions == [], "it was allowed when it was prepared"
-    assert "alpha" in told(b)["1"]
+    assert "alpha" in outputs(b)["1"]
 
 
 async def test_a_write_call_and_all_later_calls_wait_for_the_end_of_the_response() -> None:
@@ -109,7 +109,7 @@ async def test_a_write_call_and_all_later_calls_wait_for_the_end_of_the_response
         assert not await environment.file_exists("c.txt")
         gate.open()
         await b.idle()
-    assert "1 | x" in told(b)["2"]
+    assert "1 | x" in outputs(b)["2"]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ async def test_the_result_of_an_early_call_is_dropped_when_the_response_is_trunc
         await b.idle()
     starts, ends = started_and_ended(b.recorder)
     assert sorted(starts) == sorted(ends) == ["1", "w"]
-    assert "alpha" not in told(b)["1"] and "dropped" in told(b)["1"]
+    assert "alpha" not in outputs(b)["1"] and "dropped" in outputs(b)["1"]
     assert not await environment.file_exists("c.txt")
 
 
@@ -177,4 +177,4 @@ async def test_an_early_call_of_a_broken_response_has_an_end_event_and_is_not_in
         await b.say("again")
     assert [event.call_id for event in b.recorder.of(ToolCallEnd)] == ["1"]
     assert problem_of(provider.requests[-1].messages) == ""
-    assert told(b) == {}
+    assert outputs(b) == {}

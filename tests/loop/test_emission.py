@@ -38,7 +38,7 @@ async def _waiting(subscription: Subscription) -> list[EncodedEvent]:
     return [item async for item in subscription]
 
 
-def _told(items: list[EncodedEvent]) -> list[tuple[object, ...]]:
+def _summarize(items: list[EncodedEvent]) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for item in items:
         envelope = item.envelope
@@ -79,7 +79,7 @@ async def test_deltas_for_a_slow_consumer_are_joined_per_part() -> None:
         emitter.append("assistant_text_delta", "p", "d")
         emitter.emit(AssistantTextEnd("p", "abcd"))
         items = await _waiting(behind)
-    assert _told(items) == [
+    assert _summarize(items) == [
         (1, "assistant_text_start"),
         (1, "p", 0, "ab"),
         (1, "c:out", 0, "12"),
@@ -109,8 +109,8 @@ async def test_consumers_read_at_their_own_speed_and_a_fast_one_gets_single_delt
             await anyio.wait_all_tasks_blocked()
             group.cancel_scope.cancel()
         slow_items = await _waiting(slow)
-    assert _told(fast) == [(0, "p", 0, "a"), (0, "p", 1, "b"), (0, "p", 2, "c")]
-    assert _told(slow_items) == [(0, "p", 0, "abc")]
+    assert _summarize(fast) == [(0, "p", 0, "a"), (0, "p", 1, "b"), (0, "p", 2, "c")]
+    assert _summarize(slow_items) == [(0, "p", 0, "abc")]
 
 
 async def test_a_delta_is_encoded_once_for_all_consumers_that_get_it_unjoined() -> None:

@@ -82,7 +82,7 @@ async def test_a_turn_that_ends_with_an_error_emits_one_error_event_with_a_messa
                 reasons = [it.reason for it in data if isinstance(it, ProcessingEnd)]
                 words = [it.message for it in data if isinstance(it, Error)]
                 texts = [it.text for it in data if isinstance(it, AssistantTextEnd)]
-                is_told = len(words) == 1 and words[0].strip() and words[0].isprintable()
-                if not (reasons == ["error"] and is_told) and not (reasons == ["completed"] and texts):
+                is_reported = len(words) == 1 and words[0].strip() and words[0].isprintable()
+                if not (reasons == ["error"] and is_reported) and not (reasons == ["completed"] and texts):
                     silent[body[:200]] = (reasons, words, texts)
     assert not silent

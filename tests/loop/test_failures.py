@@ -120,11 +120,11 @@ async def test_a_permanent_error_is_reported_at_once_and_closes_the_session(
         b.session.follow_up("queued")
         await b.ended.wait()
         assert b.session.state == "CLOSED"
-    told = b.recorder.of(Error)
-    assert [(event.message, event.error_kind, event.retryable) for event in told] == [
+    reported = b.recorder.of(Error)
+    assert [(event.message, event.error_kind, event.retryable) for event in reported] == [
         (str(failure), failure.kind, False)
     ]
-    assert told[0].hint
+    assert reported[0].hint
     assert b.kinds[-4:] == ["error", "state", "processing_end", "session_end"]
     assert b.recorder.of(SessionEnd) == [SessionEnd("CLOSED", "error")]
 
@@ -201,6 +201,6 @@ async def test_a_retry_delay_that_is_too_long_is_reported(wait_s: float, words: 
     limited = errors.RateLimitError("Slow down.", retry_after_s=wait_s)
     async with running_session(FakeProvider([error(limited)])) as b:
         await b.say("go")
-    (told,) = b.recorder.of(Error)
+    (reported,) = b.recorder.of(Error)
     assert b.recorder.of(Retry) == []
-    assert words in told.hint
+    assert words in reported.hint

@@ -80,9 +80,9 @@ def test_user_inputs_retries_warnings_and_errors_are_separate_items() -> None:
     [(None, "waiting"), (SteeringInjected("st1", "left"), "injected"), (SteeringRemoved("st1"), "removed")],
 )
 def test_a_steer_is_waiting_until_it_is_injected_or_withdrawn(end: RecordedEvent | None, status: str) -> None:
-    told = one(SteeringQueued("st1", "left"), *([end] if end else []))
+    item = one(SteeringQueued("st1", "left"), *([end] if end else []))
 
-    assert told == {"kind": "steer", "steerId": "st1", "text": "left", "status": status}
+    assert item == {"kind": "steer", "steerId": "st1", "text": "left", "status": status}
 
 
 @pytest.mark.req("E2")
@@ -145,7 +145,7 @@ def test_an_approval_is_pending_until_it_is_decided() -> None:
 
 
 def test_the_end_item_lists_the_files_changed_in_its_turn() -> None:
-    told = fold(
+    items = fold(
         changed("/w/old", "modify", 9, 9),
         ProcessingEnd("completed"),
         changed("/w/new", "create", 3, 0),
@@ -155,40 +155,40 @@ def test_the_end_item_lists_the_files_changed_in_its_turn() -> None:
         ProcessingEnd("interrupted"),
     )
 
-    assert told[0] == {
+    assert items[0] == {
         **HEAD, "id": "i1", "seq": 1, "kind": "file", "callId": "c1", "path": "/w/old", "action": "modify",
         "added": 9, "removed": 9, "diff": "", "hunks": [], "copyOf": "",
     }  # fmt: skip
-    assert [file["path"] for file in told[1]["files"]] == ["/w/old"]
-    assert told[-1]["reason"] == "interrupted"
-    assert told[-1]["files"] == [
+    assert [file["path"] for file in items[1]["files"]] == ["/w/old"]
+    assert items[-1]["reason"] == "interrupted"
+    assert items[-1]["files"] == [
         {"path": "/w/new", "action": "create", "added": 4, "removed": 2},
         {"path": "/w/gone", "action": "delete", "added": 1, "removed": 6},
     ]
 
 
 def test_items_without_an_end_in_a_damaged_log_end_with_their_turn_except_steers() -> None:
-    told = fold(
+    items = fold(
         AssistantTextStart("p"), CALL, REQUEST, SteeringQueued("st", "x"), ProcessingEnd("interrupted")
     )
 
-    assert [(item["kind"], item.get("status")) for item in told] == [
+    assert [(item["kind"], item.get("status")) for item in items] == [
         ("text", None),
         ("tool", "failed"),
         ("approval", "deny"),
         ("steer", "waiting"),
         ("end", None),
     ]
-    assert told[0]["interrupted"]
+    assert items[0]["interrupted"]
 
 
 def test_end_events_of_unknown_items_are_ignored() -> None:
     resolved = ApprovalResolved("a0", "allow", "once", "c")
-    told = fold(
+    items = fold(
         AssistantTextEnd("p0", "x"), ended(), resolved, SteeringInjected("s0", "x"), UserInput("here")
     )
 
-    assert [item["kind"] for item in told] == ["user"]
+    assert [item["kind"] for item in items] == ["user"]
 
 
 def test_every_class_of_item_has_a_kind_of_its_own() -> None:

@@ -143,9 +143,9 @@ async def test_tool_calls_of_a_truncated_response_get_error_results_without_runn
     assert isinstance(results, ToolResultsTurn)
     assert results.results[0].content == f"Not run. {words}"
     assert results.results[0].is_error
-    told = [warning.message for warning in b.recorder.of(Warning)]
-    told += [error.message for error in b.recorder.of(Error)]
-    assert told == [words]
+    warnings = [warning.message for warning in b.recorder.of(Warning)]
+    warnings += [error.message for error in b.recorder.of(Error)]
+    assert warnings == [words]
     assert bool(b.recorder.of(Error)) is (reason == "error")
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd(reason)
     assert problem_of(provider.requests[-1].messages) == ""

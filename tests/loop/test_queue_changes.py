@@ -64,7 +64,7 @@ def test_a_message_to_run_next_is_queued_after_a_start_now_message() -> None:
     assert order(box) == "cuab"
 
 
-def told(b: RunningSession) -> list[list[str]]:
+def queues(b: RunningSession) -> list[list[str]]:
     return [[item.text for item in event.items] for event in b.recorder.of(QueueChanged)]
 
 
@@ -83,7 +83,7 @@ async def test_queue_changes_are_published_and_the_first_message_runs_next() -> 
         gate.open()
         await b.idle()
     assert [event.text for event in b.recorder.of(UserInput)] == ["go", "c", "A"]
-    assert told(b)[3:6] == [["c", "a", "b"], ["c", "A", "b"], ["c", "A"]]
+    assert queues(b)[3:6] == [["c", "a", "b"], ["c", "A", "b"], ["c", "A"]]
 
 
 @pytest.mark.req("L6")

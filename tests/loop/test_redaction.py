@@ -54,19 +54,19 @@ def test_streamed_redaction_of_a_split_secret_equals_redaction_of_the_whole_text
     text = f"some words, then {secret}\nand {ORDINARY[0]}\n"
     for size in (1, 2, 3, 7, 40):
         stream = StreamRedaction(lambda: [KEY])
-        told = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
-        assert "".join((*told, stream.end())) == redacted(text, [KEY]), size
+        pieces = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
+        assert "".join((*pieces, stream.end())) == redacted(text, [KEY]), size
 
 
 def test_text_in_random_pieces_is_published_completely(seed: int = 7) -> None:
     chooser = random.Random(seed)
     for text in ORDINARY:
-        stream, told, at = StreamRedaction(lambda: [KEY]), "", 0
+        stream, published, at = StreamRedaction(lambda: [KEY]), "", 0
         while at < len(text):
             size = chooser.randint(1, 9)
-            told += stream.feed(text[at : at + size])
+            published += stream.feed(text[at : at + size])
             at += size
-        assert told + stream.end() == text
+        assert published + stream.end() == text
 
 
 def test_ordinary_output_is_not_held_back() -> None:
@@ -113,13 +113,13 @@ ADDRESSES = (
 
 @pytest.mark.parametrize(("line", "secret"), AS_GIT_TELLS.values(), ids=list(AS_GIT_TELLS))
 def test_credentials_in_addresses_and_headers_are_removed_by_their_form(line: str, secret: str) -> None:
-    told = redacted(f"one\n{line.format(secret)}two", ())
-    assert told == f"one\n{line.format(MARK)}two"
-    assert redacted(told, ()) == told
+    published = redacted(f"one\n{line.format(secret)}two", ())
+    assert published == f"one\n{line.format(MARK)}two"
+    assert redacted(published, ()) == published
     for size in (1, 2, 3, 7, 40):
         stream, text = StreamRedaction(list), f"one\n{line.format(secret)}two"
         parts = [stream.feed(text[at : at + size]) for at in range(0, len(text), size)]
-        assert "".join((*parts, stream.end())) == told, size
+        assert "".join((*parts, stream.end())) == published, size
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
@@ -128,10 +128,10 @@ def test_addresses_and_code_without_credentials_are_unchanged(text: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("it is cor", "it is "), ("it is c", "it is c"), ("it is", "it is")]
+    ("text", "published"), [("it is cor", "it is "), ("it is c", "it is c"), ("it is", "it is")]
 )
-def test_a_possible_beginning_of_a_known_key_waits_for_the_next_piece(text: str, told: str) -> None:
-    assert text[: known_end(text, [KEY])] == told
+def test_a_possible_beginning_of_a_known_key_waits_for_the_next_piece(text: str, published: str) -> None:
+    assert text[: known_end(text, [KEY])] == published
 
 
 ADVERSARIAL = [

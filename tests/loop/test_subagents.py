@@ -145,9 +145,9 @@ async def test_a_subagent_without_a_wait_call_reports_its_result_before_the_pare
         assert b.session.state == "PROCESSING"
         gate.open()
         await b.idle()
-    told = [turn for turn in b.recorder.turns if isinstance(turn, SteeringTurn)]
-    assert [turn.source for turn in told] == ["subagent"]
-    assert "agent_1" in told[0].content and told[0].content.endswith("Found it.")
+    notices = [turn for turn in b.recorder.turns if isinstance(turn, SteeringTurn)]
+    assert [turn.source for turn in notices] == ["subagent"]
+    assert "agent_1" in notices[0].content and notices[0].content.endswith("Found it.")
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
     assert len(cast.main.requests) == 3
     assert problem_of(cast.main.requests[-1].messages) == ""
@@ -260,12 +260,12 @@ async def test_with_a_depth_limit_of_two_a_subagent_can_spawn_a_subagent() -> No
     async with running_session(cast, *SUBAGENT_TOOLS, config=SessionConfig(max_subagent_depth=2)) as b:
         await b.say("go")
     assert ends(b) == [("agent_2", "completed", ""), ("agent_1", "completed", "")]
-    told = {
+    reporters = {
         (it.event.agent_id, it.agent_id)
         for it in b.recorder.envelopes
         if isinstance(it.event, SubagentChanged)
     }
-    assert told == {("agent_1", ""), ("agent_2", "agent_1")}
+    assert reporters == {("agent_1", ""), ("agent_2", "agent_1")}
     assert not [tool for tool in cast.agents["inner"].requests[0].tools if tool.name == "spawn_agent"]
 
 

@@ -50,12 +50,12 @@ async def test_a_record_of_a_successful_call_has_output_times_and_sizes() -> Non
         return ToolOutput("seen", exit_code=0)
 
     record = await of(run)
-    told = record.as_json()
+    fields = record.as_json()
     assert (record.tool_call_id, record.name, record.success, record.error) == ("c1", "look", True, None)
-    assert (told["arguments"], told["output"], told["exit_code"]) == ({"value": "x"}, "seen", 0)
-    assert (told["recoverable"], told["suggested_action"], told["state_changes"]) == (False, "", [])
-    assert told["execution_time_ms"] >= 0 and told["timestamp"]
-    assert told["metadata"] == {
+    assert (fields["arguments"], fields["output"], fields["exit_code"]) == ({"value": "x"}, "seen", 0)
+    assert (fields["recoverable"], fields["suggested_action"], fields["state_changes"]) == (False, "", [])
+    assert fields["execution_time_ms"] >= 0 and fields["timestamp"]
+    assert fields["metadata"] == {
         "output_truncated": False,
         "stdout_truncated": False,
         "stderr_truncated": False,
@@ -64,7 +64,7 @@ async def test_a_record_of_a_successful_call_has_output_times_and_sizes() -> Non
         "model_output_chars": 4,
         "output_ref": "",
     }
-    assert json.loads(json.dumps(told)) == told
+    assert json.loads(json.dumps(fields)) == fields
 
 
 async def test_a_tool_record_has_truncation_flags_and_output_sizes() -> None:
@@ -204,10 +204,10 @@ async def test_a_record_of_a_timed_out_command_has_the_command_and_its_limit() -
     async with running_session(FakeProvider(script), runs_commands) as b:
         await b.say("go")
     (record,) = tool_records(b.recorder.envelopes)
-    told = record.as_json()["error"]
-    assert told["message"] == "Command timed out after 1500ms"
-    assert (told["details"]["command"], told["details"]["timeout_seconds"]) == ("make", 1.5)
-    assert told["details"]["partial_output"].startswith("half")
+    error = record.as_json()["error"]
+    assert error["message"] == "Command timed out after 1500ms"
+    assert (error["details"]["command"], error["details"]["timeout_seconds"]) == ("make", 1.5)
+    assert error["details"]["partial_output"].startswith("half")
 
 
 async def test_an_unfinished_tool_call_has_no_record_but_an_invalid_call_has_one() -> None:

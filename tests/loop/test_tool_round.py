@@ -68,10 +68,10 @@ def read(path: str, id: str) -> CallTool:
 
 def order(b: RunningSession) -> list[str]:
     """Return the starts and ends of calls, as `+id` and `-id`."""
-    told = (envelope.event for envelope in b.recorder.envelopes)
+    events = (envelope.event for envelope in b.recorder.envelopes)
     return [
         f"{'+' if isinstance(event, ToolCallStart) else '-'}{event.call_id}"
-        for event in told
+        for event in events
         if isinstance(event, ToolCallStart | ToolCallEnd)
     ]
 
@@ -83,9 +83,9 @@ async def test_a_read_after_a_write_of_the_same_file_gets_the_new_text() -> None
         await b.say("go")
     ends = {end.call_id: end.output for end in b.recorder.of(ToolCallEnd)}
     assert "1 | new" in ends["r"]
-    told = order(b)
-    assert told.index("+r") > told.index("-w")
-    assert told.index("+other") < told.index("-w")  # another file: at the same time
+    steps = order(b)
+    assert steps.index("+r") > steps.index("-w")
+    assert steps.index("+other") < steps.index("-w")  # another file: at the same time
 
 
 @pytest.mark.spec("conversation 4.13", "safety S5.3")
@@ -104,8 +104,8 @@ async def test_tool_results_are_in_call_order_and_not_in_completion_order() -> N
     async with running_session(provider, tool("slow", run), tool("quick", quick)) as b:
         await b.say("go")
     assert order(b) == ["+1", "+2", "-2", "-1"]
-    told = [part for message in provider.requests[-1].messages for part in message.parts]
-    assert [part.content for part in told if isinstance(part, ToolResultPart)] == ["slow", "quick"]
+    sent = [part for message in provider.requests[-1].messages for part in message.parts]
+    assert [part.content for part in sent if isinstance(part, ToolResultPart)] == ["slow", "quick"]
 
 
 @pytest.mark.parametrize("call", [tool_call("write_file", "{}", id="bad"), tool_call("none", id="bad")])

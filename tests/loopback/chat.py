@@ -63,8 +63,8 @@ class ChatWire:
 
     def error_body(self, error: ErrorReply) -> Json:
         code, message = _ERRORS.get(error.status, ("invalid_request_error", "Error"))
-        told = {"message": error.message or message, "type": "invalid_request_error", "param": None}
-        return {"error": {**told, "code": error.kind or code}}
+        fields = {"message": error.message or message, "type": "invalid_request_error", "param": None}
+        return {"error": {**fields, "code": error.kind or code}}
 
     # --- requests that a server refuses
 
@@ -115,8 +115,8 @@ class ChatWire:
         def frame(data: Json) -> bytes:
             return f"data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
-        def delta(told: Json, finish: str | None = None) -> bytes:
-            return frame({**head, "choices": [{"index": 0, "delta": told, "finish_reason": finish}]})
+        def delta(fields: Json, finish: str | None = None) -> bytes:
+            return frame({**head, "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
 
         yield b": PROCESSING\n\n"
         yield delta({"role": "assistant", "content": ""})

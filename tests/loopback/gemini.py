@@ -143,8 +143,8 @@ class GeminiWire:
         }
         if finish:
             candidate["finishReason"] = finish
-        told = {"usageMetadata": usage} if usage else {}
-        return {"candidates": [candidate], "modelVersion": body["model"], "responseId": _id(body), **told}
+        counted = {"usageMetadata": usage} if usage else {}
+        return {"candidates": [candidate], "modelVersion": body["model"], "responseId": _id(body), **counted}
 
     def _usage(self, reply: Reply, body: Json) -> Json:
         prefix = [body.get("tools", []), body.get("systemInstruction", {})]

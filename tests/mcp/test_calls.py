@@ -243,15 +243,15 @@ async def test_progress_notifications_are_streamed_as_tool_call_output(tmp_path:
     user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", **plan))
     async with running(tmp_path, [tool_call("raw__slow"), text("done")]) as rig:
         talk = await rig.talk("full")
-        told: list[str] = []
+        texts: list[str] = []
         with talk.live.session.subscribe() as events:
             await talk.say("go on")
             async for item in events:
-                told.append(getattr(item.envelope.event, "text", ""))
+                texts.append(getattr(item.envelope.event, "text", ""))
                 if isinstance(item.envelope.event, ToolCallEnd):
                     break
 
-        assert "1/3 step 1\n2/3 step 2\n3/3 step 3\n" in "".join(told)
+        assert "1/3 step 1\n2/3 step 2\n3/3 step 3\n" in "".join(texts)
 
 
 async def test_a_session_without_servers_has_no_server_tools(tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ async def test_a_tool_with_an_invalid_definition_is_left_out_with_a_warning(tmp_
         talk = await rig.talk(say="go")
 
         assert offered(talk) == ["raw__bad", "raw__bare", "raw__good"]
-        told = " ".join(it.message for it in talk.of(Warning))
-        assert all(f"the tool {name} is left out" in told for name in ("list", "(no name)", "task"))
+        warnings = " ".join(it.message for it in talk.of(Warning))
+        assert all(f"the tool {name} is left out" in warnings for name in ("list", "(no name)", "task"))
 
 
 async def test_a_server_that_exits_at_once_is_reported_with_its_error_output(tmp_path: Path) -> None:

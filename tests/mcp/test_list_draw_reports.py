@@ -140,5 +140,5 @@ async def test_a_changed_description_and_a_new_tool_reach_the_model(tmp_path: Pa
         path.with_suffix(".x").replace(path)
         await talk.say("go")
         await talk.say("again")
-        told = {it.name: it.description for it in rig.model.requests[-1].tools}
-        assert "new words" in told["raw__echo"] and "raw__more" in told
+        descriptions = {it.name: it.description for it in rig.model.requests[-1].tools}
+        assert "new words" in descriptions["raw__echo"] and "raw__more" in descriptions

@@ -55,9 +55,9 @@ async def test_prompts_of_a_server_are_offered_as_slash_commands_with_arguments(
 
         [command] = prompt_commands(talk.live.servers)
         assert (command.name, command.argument_hint) == ("db:explain", "row [why]")
-        told = await prompt_text(talk.live.servers, "db:explain", "'row 7' because of this")
-        assert told.startswith("/db:explain 'row 7' because of this\n\nThe MCP server db")
-        assert 'explain {"row": "row 7", "why": "because of this"}' in told
+        content = await prompt_text(talk.live.servers, "db:explain", "'row 7' because of this")
+        assert content.startswith("/db:explain 'row 7' because of this\n\nThe MCP server db")
+        assert 'explain {"row": "row 7", "why": "because of this"}' in content
         with pytest.raises(AppError, match="the prompt needs row"):
             await prompt_text(talk.live.servers, "db:explain", "")
         with pytest.raises(AppError, match="no MCP server"):
@@ -126,8 +126,8 @@ async def test_resources_of_a_server_are_listed_as_mentions_and_read_with_secret
 
         first, second = resource_mentions(talk.live.servers)
         assert (second.label, second.description) == ("db:demo://2", "two<U+202E>")
-        told = await resource_text(talk.live.servers, "db", "demo://2")
-        assert "server db" in told and "text of demo://2" in told
+        content = await resource_text(talk.live.servers, "db", "demo://2")
+        assert "server db" in content and "text of demo://2" in content
         assert key not in await resource_text(talk.live.servers, "db", first.uri)
         with pytest.raises(AppError, match="no MCP server other"):
             await resource_text(talk.live.servers, "other", "demo://2")

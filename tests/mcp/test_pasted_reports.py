@@ -144,7 +144,7 @@ def test_a_pasted_file_that_cannot_be_used_says_why(
         read_servers(tmp_path / name)
 
 
-TOLD: list[Any] = [
+ADVISED: list[Any] = [
     reported("LoamStudios/zed-mcp-server-github#1", {"settings": {"github_token": "x"}}, "Zed extension"),
     ({"source": "extension", "enabled": True}, "Zed extension"),
     reported("microsoft/vscode#245828", {"type": "sse", "url": URL, "headers": {"A": "b"}}, "streamable HTTP"),
@@ -161,7 +161,7 @@ TOLD: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("entry", "said"), TOLD)
+@pytest.mark.parametrize(("entry", "said"), ADVISED)
 def test_what_an_entry_asks_for_in_vain_is_told_with_the_next_step(
     tmp_path: Path, entry: dict[str, Any], said: str
 ) -> None:

@@ -121,14 +121,14 @@ async def test_prompts_resources_and_progress_of_the_everything_server_are_suppo
         user_file(tmp_path / "state", every=entry)
         async with running(tmp_path, script, deferAtPercent=100) as rig:
             talk = await rig.talk("full")
-            told: list[str] = []
+            texts: list[str] = []
             with talk.live.session.subscribe() as events:
                 await talk.say("go")
                 async for item in events:
-                    told.append(getattr(item.envelope.event, "text", ""))
+                    texts.append(getattr(item.envelope.event, "text", ""))
                     if item.envelope.kind == "processing_end":
                         break
-            assert "1/2" in "".join(told) and "2/2" in "".join(told)
+            assert "1/2" in "".join(texts) and "2/2" in "".join(texts)
             words = {
                 "every:simple-prompt": ("", "a simple prompt without arguments"),
                 "every:args-prompt": ("Paris France", "Paris"),
@@ -141,8 +141,8 @@ async def test_prompts_resources_and_progress_of_the_everything_server_are_suppo
             resources = resource_mentions(talk.live.servers)
             assert len(resources) == 7
             for resource in resources:
-                told_of = await resource_text(talk.live.servers, "every", resource.uri)
-                assert "server every" in told_of and "resource is empty" not in told_of
+                content = await resource_text(talk.live.servers, "every", resource.uri)
+                assert "server every" in content and "resource is empty" not in content
 
 
 async def test_the_url_of_a_url_elicitation_is_displayed_and_not_opened(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ def test_exec_tells_of_a_server_that_does_not_come_up(kind: str, tmp_path: Path)
 
     assert done.code == 0, done
     events = [json.loads(line) for line in done.out.splitlines()]
-    told = [it for it in events if "MCP server raw" in json.dumps(it)]
+    warnings = [it for it in events if "MCP server raw" in json.dumps(it)]
     kinds = [it.get("kind") or it.get("type") for it in events]
-    assert len(told) == 1 and events.index(told[0]) < kinds.index("assistant_text_start"), done
-    assert "agent-ls mcp test raw" in json.dumps(told)
+    assert len(warnings) == 1 and events.index(warnings[0]) < kinds.index("assistant_text_start"), done
+    assert "agent-ls mcp test raw" in json.dumps(warnings)
     if kind == "exits":
-        assert "module named foo" in json.dumps(told)
+        assert "module named foo" in json.dumps(warnings)
 
 
 def test_exec_prints_a_failed_server_on_standard_error(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ async def test_session_tells_of_a_failed_server_before_the_first_request(tmp_pat
         talk = await rig.talk(say="go")
 
         kinds = [envelope.kind for envelope in talk.envelopes]
-        told = [it for it in talk.of(Warning) if "raw" in it.message]
-        assert len(told) == 1 and kinds.index("warning") < kinds.index("assistant_text_start")
+        warnings = [it for it in talk.of(Warning) if "raw" in it.message]
+        assert len(warnings) == 1 and kinds.index("warning") < kinds.index("assistant_text_start")
 
 
 async def test_server_whose_tools_are_known_is_told_when_it_fails(tmp_path: Path) -> None:

@@ -120,35 +120,35 @@ def test_language_tools_query_the_editors_language_servers_and_agent_ls_applies_
     gate.open()
     nvim.wait_screen("All done.")
 
-    told = iter(results(provider))
-    assert next(told) == "shop.toy:1: def total"
-    assert next(told).splitlines() == [
+    outputs = iter(results(provider))
+    assert next(outputs) == "shop.toy:1: def total"
+    assert next(outputs).splitlines() == [
         "shop.toy:1: def total",
         "shop.toy:2: '😀' add total",
         "user.toy:1: 'é😀' total; total",
     ]
-    assert next(told).splitlines() == ["shop.toy:", "  function total [1]", "  function add [3]"]
-    assert next(told) == "shop.toy:1: function total"
-    assert next(told) == "```toy\ndef total\n```\n\nThe word total."
-    assert next(told) == "shop.toy:1: def total"
-    assert next(told).splitlines() == [
+    assert next(outputs).splitlines() == ["shop.toy:", "  function total [1]", "  function add [3]"]
+    assert next(outputs) == "shop.toy:1: function total"
+    assert next(outputs) == "```toy\ndef total\n```\n\nThe word total."
+    assert next(outputs) == "shop.toy:1: def total"
+    assert next(outputs).splitlines() == [
         "shop.toy:1: file file, called on line 2",
         "user.toy:1: file file, called on line 1",
     ]
-    assert next(told) == "The editor offers no code actions for shop.toy:3."
-    assert next(told) == "shop.toy:3: def add"
-    assert "no language server" in next(told)
-    assert next(told).splitlines() == [
+    assert next(outputs) == "The editor offers no code actions for shop.toy:3."
+    assert next(outputs) == "shop.toy:3: def add"
+    assert "no language server" in next(outputs)
+    assert next(outputs).splitlines() == [
         "Renamed total to sum in 2 files:",
         "",
         "shop.toy:1: def sum",
         "shop.toy:2: '😀' add sum",
         "user.toy:1: 'é😀' sum; sum",
     ]
-    assert [next(told).split(" ")[0] for _ in ("read_file", "edit_file")] == ["1", "Edited"]
-    assert next(told) == "shop.toy:3: error: this is bad (toy)"
-    assert next(told) == "shop.toy:3:\n  Correct it [quickfix]"
-    assert next(told) == "Applied 'Correct it' in 1 file:\n\nshop.toy:3: def add good"
+    assert [next(outputs).split(" ")[0] for _ in ("read_file", "edit_file")] == ["1", "Edited"]
+    assert next(outputs) == "shop.toy:3: error: this is bad (toy)"
+    assert next(outputs) == "shop.toy:3:\n  Correct it [quickfix]"
+    assert next(outputs) == "Applied 'Correct it' in 1 file:\n\nshop.toy:3: def add good"
 
     shop = nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('shop.toy'), 0, -1, false)")
     assert shop == ["def sum", "  '😀' add sum", "def add good"]

@@ -42,9 +42,9 @@ def test_diagnostics_are_reported_when_they_appear_and_disappear(panel: Panel, p
         "vim.diagnostic.set(vim.api.nvim_create_namespace('lint'), vim.fn.bufnr('one.txt'), "
         "{{lnum = 1, col = 2, end_col = 3, severity = 2, message = 'odd', source = 'lint', code = 7}})"
     )
-    told = panel.server.expect("agent/diagnostics")
-    assert (told["uri"], told["settled"]) == (uri, True)
-    assert told["items"] == [
+    report = panel.server.expect("agent/diagnostics")
+    assert (report["uri"], report["settled"]) == (uri, True)
+    assert report["items"] == [
         {
             "startLine": 1,
             "startCharacter": 2,
@@ -69,8 +69,8 @@ def test_an_edit_of_a_file_without_language_server_reports_empty_diagnostics_for
     start = {"line": 0, "character": 0}
     panel.server.apply_edit(uri, [{"range": {"start": start, "end": start}, "newText": "zero\n"}])
     document = panel.server.wait_text(uri, "zero\none\ntwo\nthree\nfour\nfive\n")
-    told = panel.server.expect("agent/diagnostics")
-    assert told["version"] == document.version and told["items"] == []
+    report = panel.server.expect("agent/diagnostics")
+    assert report["version"] == document.version and report["items"] == []
 
 
 @pytest.mark.req("H10", "H12")

@@ -276,8 +276,8 @@ def test_a_draft_typed_just_before_a_session_switch_is_stored_with_its_own_sessi
 
     nvim.lua("require('agent_ls.session').open('s9')")
 
-    told = server.expect("agent/draft")
-    assert (told["sessionId"], told["text"]) == ("s1", "half a thought")
+    draft = server.expect("agent/draft")
+    assert (draft["sessionId"], draft["text"]) == ("s1", "half a thought")
     nvim.wait_gone("half a thought")
     nvim.lua("require('agent_ls.session').open('s1')")
     nvim.wait_screen("half a thought")

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.req("H10", "R4")
 
 
 def lose(server: StandIn, **data: object) -> None:
-    told = {"access": "readOnly", "owner": {"pid": 4711, "host": "ada", "program": "Emacs"}, **data}
-    server.tell({"sessionId": "s1", "kind": "access", "data": told})
+    fields = {"access": "readOnly", "owner": {"pid": 4711, "host": "ada", "program": "Emacs"}, **data}
+    server.tell({"sessionId": "s1", "kind": "access", "data": fields})
 
 
 def test_a_message_to_a_session_that_another_editor_took_over_is_not_sent_and_stays_in_the_prompt(

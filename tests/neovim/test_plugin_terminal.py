@@ -36,9 +36,9 @@ def test_panel_displays_the_last_output_lines_of_a_running_command(running: Pane
 def test_the_panel_displays_no_remains_of_escape_sequences(
     running: Panel, server: StandIn, nvim: Nvim
 ) -> None:
-    told = "one\n\x1b[31mred\x1b[0m\n"
+    output = "one\n\x1b[31mred\x1b[0m\n"
     server.delta(
-        "tool_call_output_delta", "c1:out", len(told), "\x1b(B\x1b[mend\x1bPq#0\x1b\\ed\n", name="stdout"
+        "tool_call_output_delta", "c1:out", len(output), "\x1b(B\x1b[mend\x1bPq#0\x1b\\ed\n", name="stdout"
     )
 
     nvim.wait_screen("│ ended")

@@ -65,9 +65,9 @@ OUTPUTS = [
 
 @pytest.mark.parametrize(("output", "has", "lacks"), OUTPUTS)
 def test_outputs_are_shown_short_and_as_text(output: dict[str, Any], has: str, lacks: str) -> None:
-    told = shown(output)
-    assert has in told and len(told) < 4000
-    assert not lacks or lacks not in told
+    text = shown(output)
+    assert has in text and len(text) < 4000
+    assert not lacks or lacks not in text
 
 
 UNUSUAL = [

@@ -44,10 +44,10 @@ def replaced(text: str, at: int, source: str) -> str:
 
 def added(text: str) -> dict[str, Any]:
     found = parse_notebook(text)
-    told: dict[str, Any] = json.loads(
+    document: dict[str, Any] = json.loads(
         build_notebook_text(found, [*target_cells(found), TargetCell("code", "new")])
     )
-    return told
+    return document
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_a_change_of_one_cell_keeps_every_other_byte(layout: Callable[[object], 
 
 @pytest.mark.report("microsoft/vscode-jupyter#5933")
 def test_ids_of_cells_are_kept() -> None:
-    told = json.loads(replaced(json.dumps(ONE), 1, "changed"))
-    assert [it["id"] for it in told["cells"]] == ["c1", "c2"]
+    document = json.loads(replaced(json.dumps(ONE), 1, "changed"))
+    assert [it["id"] for it in document["cells"]] == ["c1", "c2"]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_ids_of_cells_are_kept() -> None:
     ],
 )
 def test_a_new_cell_has_an_id_only_where_the_format_has_ids(before: dict[str, Any], has_id: bool) -> None:
-    told = added(json.dumps(before))
-    assert told["cells"][:-1] == before["cells"]
-    assert ("id" in told["cells"][-1]) == has_id
+    document = added(json.dumps(before))
+    assert document["cells"][:-1] == before["cells"]
+    assert ("id" in document["cells"][-1]) == has_id
 
 
 @pytest.mark.parametrize(

@@ -195,15 +195,18 @@ def test_notebook_for_the_model_contains_cells_and_shortened_outputs() -> None:
     error = {"ename": "E", "evalue": "v", "output_type": "error", "traceback": ["\x1b[31mE\x1b[0m: v"]}
     cells = [*CELLS, CELLS[1] | {"outputs": [long, error], "id": "more", "source": "boom()"}]
 
-    told = render_notebook(parse_notebook(json.dumps(document(cells))), "a.ipynb")
+    rendered = render_notebook(parse_notebook(json.dumps(document(cells))), "a.ipynb")
 
-    assert told.startswith(
+    assert rendered.startswith(
         "Notebook a.ipynb: 4 cells, python, nbformat 4.5.\n\n=== cell 1 (markdown, id intro)\n# T"
     )
-    assert "=== cell 2 (code, id calc, run as [3])\nx = 1\nprint(x)\n--- output of cell 2\none\ntwo\n" in told
-    assert "[image/png, 9 bytes]" in told and IMAGE not in told
-    assert "line 9\n[... 80 more lines ...]\nline 90" in told and told.endswith("\nE: v")
-    assert '"cell_type"' not in told
+    assert (
+        "=== cell 2 (code, id calc, run as [3])\nx = 1\nprint(x)\n--- output of cell 2\none\ntwo\n"
+        in rendered
+    )
+    assert "[image/png, 9 bytes]" in rendered and IMAGE not in rendered
+    assert "line 9\n[... 80 more lines ...]\nline 90" in rendered and rendered.endswith("\nE: v")
+    assert '"cell_type"' not in rendered
 
 
 def test_lines_of_the_notebook_file_map_to_cell_lines() -> None:
@@ -211,10 +214,10 @@ def test_lines_of_the_notebook_file_map_to_cell_lines() -> None:
 
     found = map_source_lines(parse_notebook(text))
 
-    told = {
+    mapped = {
         text.splitlines()[at - 1].strip(): (line.cell, line.line, line.text) for at, line in found.items()
     }
-    assert told['"print(x)"'] == (2, 2, "print(x)") and told['"# Título\\n",'] == (1, 1, "# Título")
+    assert mapped['"print(x)"'] == (2, 2, "print(x)") and mapped['"# Título\\n",'] == (1, 1, "# Título")
     assert map_source_lines(parse_notebook(LAYOUTS["one line"](document()))).keys() <= {1}
 
 
@@ -264,10 +267,10 @@ def test_any_change_of_cells_gives_the_target_cells_and_keeps_ids_and_metadata(d
     assert len({cell.id for cell in again.cells}) == len(wanted)
 
 
-def cells(told: str) -> list[EditorCell]:
+def cells(notation: str) -> list[EditorCell]:
     """Return code cells for a notation: `a=text` is a cell with the id `a`, `=text` a cell without an id."""
     return [
-        EditorCell("code", text, name) for name, _, text in (cell.partition("=") for cell in told.split())
+        EditorCell("code", text, name) for name, _, text in (cell.partition("=") for cell in notation.split())
     ]
 
 
@@ -296,7 +299,7 @@ def test_edit_for_the_editor_contains_only_changed_cells(
 
     assert [(text.at, text.text) for text in changes.texts] == texts
     assert changes.splices == tuple(
-        CellReplacement(at, count, tuple(cells(told))) for at, count, told in splices
+        CellReplacement(at, count, tuple(cells(notation))) for at, count, notation in splices
     )
     assert applied(cells(old), changes) == [cell.source for cell in cells(new)]
 

@@ -30,17 +30,17 @@ async def edited(before: str | dict[str, Any], **arguments: Any) -> tuple[dict[s
     return json.loads(calls.text("n.ipynb")), calls.text("n.ipynb")
 
 
-def check(told: dict[str, Any]) -> None:
+def check(document: dict[str, Any]) -> None:
     """Check what the schema of nbformat 4 asks of the fields of cells."""
-    for it in told["cells"]:
+    for it in document["cells"]:
         extra = {"outputs", "execution_count"} if it["cell_type"] == "code" else set()
-        optional = {"id"} if told["nbformat_minor"] >= 5 else set()
+        optional = {"id"} if document["nbformat_minor"] >= 5 else set()
         assert {*it} - {"attachments"} - optional == {"cell_type", "metadata", "source", *extra}
         assert not optional or it["id"]
 
 
-def sources(told: dict[str, Any]) -> list[str]:
-    return ["".join(it["source"]) for it in told["cells"]]
+def sources(document: dict[str, Any]) -> list[str]:
+    return ["".join(it["source"]) for it in document["cells"]]
 
 
 NAMED: list[Any] = [
@@ -89,8 +89,8 @@ NAMED: list[Any] = [
 
 @pytest.mark.parametrize(("arguments", "after"), NAMED)
 async def test_a_cell_is_named_as_models_name_it(arguments: dict[str, Any], after: list[str]) -> None:
-    told, _ = await edited(notebook(cell(["a"], id="x1"), cell(["b"], id="x2")), **arguments)
-    assert sources(told) == after
+    document, _ = await edited(notebook(cell(["a"], id="x1"), cell(["b"], id="x2")), **arguments)
+    assert sources(document) == after
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_cells_of_each_kind_have_the_fields_of_the_format(kind: str) -> No
     before = notebook(cell(["a"], id="x1", outputs=[RESULT], execution_count=1), {**MARKDOWN, "id": "x2"})
     added, _ = await edited(before, action="insert", cell="1", source="new", kind=kind)
     assert sources(added) == ["a", "new", "# T\nwords"] and added["cells"][1]["cell_type"] == kind
-    for told in (
+    for document in (
         added,
         *[
             (await edited(before, action="change_kind", cell=at, kind=kind))[0]
@@ -123,14 +123,14 @@ async def test_cells_of_each_kind_have_the_fields_of_the_format(kind: str) -> No
             if at + kind not in ("1code", "2markdown")
         ],
     ):
-        check(told)
+        check(document)
 
 
 @pytest.mark.report("ucbds-infra/otter-grader#701")
 async def test_a_notebook_of_an_older_version_gets_no_ids() -> None:
-    told, _ = await edited(notebook(cell(["a"]), minor=4), action="insert", source="new")
-    check(told)
-    assert told["nbformat_minor"] == 4 and not any("id" in it for it in told["cells"])
+    document, _ = await edited(notebook(cell(["a"]), minor=4), action="insert", source="new")
+    check(document)
+    assert document["nbformat_minor"] == 4 and not any("id" in it for it in document["cells"])
 
 
 ODD: list[Any] = [
@@ -156,7 +156,10 @@ ODD: list[Any] = [
 @pytest.mark.parametrize("odd", ODD)
 async def test_a_cell_of_odd_form_can_be_read_and_edited_and_is_else_left_alone(odd: dict[str, Any]) -> None:
     before = notebook(cell(["one"], id="x1"), odd)
-    told, _ = await edited(before, action="replace", cell="1", source="two")
-    assert told["cells"][1] == odd and sources(told)[0] == "two"
-    told, _ = await edited(before, action="replace", cell="2", source="x\ny")
-    assert sources(told)[1].replace("\r", "") == "x\ny" and told["cells"][1]["metadata"] == odd["metadata"]
+    document, _ = await edited(before, action="replace", cell="1", source="two")
+    assert document["cells"][1] == odd and sources(document)[0] == "two"
+    document, _ = await edited(before, action="replace", cell="2", source="x\ny")
+    assert (
+        sources(document)[1].replace("\r", "") == "x\ny"
+        and document["cells"][1]["metadata"] == odd["metadata"]
+    )

@@ -96,8 +96,8 @@ async def test_a_killed_owner_makes_the_session_read_only_until_it_is_taken_over
         async with running.page(await running.log_in()) as page:
             await page.subscribe(session)
             found.server.process.kill()
-            told = await page.event("access")
-            assert told["data"] == {"access": "readOnly"}
+            access = await page.event("access")
+            assert access["data"] == {"access": "readOnly"}
             with pytest.raises(ResponseError) as closed:
                 await page.subscribe(session)  # reading a session makes nobody its owner
             assert closed.value.data["kind"] == "not_open"

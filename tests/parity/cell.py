@@ -54,11 +54,11 @@ class Cell:
     async def say(self, text: str) -> list[Event]:
         """Run one input to its end; return its events."""
         with anyio.fail_after(DEADLINE_S):
-            told = [event async for event in self.session.run(text)]
-        self.events += told
-        troubles = [event for event in told if isinstance(event, Error | Warning)]
+            seen = [event async for event in self.session.run(text)]
+        self.events += seen
+        troubles = [event for event in seen if isinstance(event, Error | Warning)]
         assert troubles == [], troubles
-        return told
+        return seen
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -73,7 +73,7 @@ class Cell:
         return wires.results(self.provider, self.bodies[-1])
 
     @property
-    def told(self) -> list[str]:
+    def user_texts(self) -> list[str]:
         return wires.user_texts(self.provider, self.bodies[-1])
 
     def write(self, path: str, text: str) -> None:

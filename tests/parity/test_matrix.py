@@ -39,13 +39,13 @@ async def simple_file_creation_task(provider: str, tmp_path: Path, monkeypatch: 
     async with cell(provider, tmp_path, monkeypatch) as it:
         hello = ToolCall("write_file", {"file_path": "src/hello.py", "content": "print('Hello 👋')\n"})
         it.answers([Reasoning("A small file."), Text("I make it."), hello], "It is there.")
-        told = await it.say("Create hello.py.")
+        events = await it.say("Create hello.py.")
         assert it.read("src/hello.py") == "print('Hello 👋')\n"
         assert not it.results[0].is_error
         assert [(Path(change.path).name, change.action) for change in it.of(FileChange)] == [
             ("hello.py", "create")
         ]
-        assert [event.kind for event in told][-1] == "processing_end"
+        assert [event.kind for event in events][-1] == "processing_end"
         assert len(it.of(UsageReport)) == 2
 
 
@@ -172,12 +172,12 @@ async def tool_output_truncation(provider: str, tmp_path: Path, monkeypatch: pyt
     async with cell(provider, tmp_path, monkeypatch) as it:
         it.write("big.txt", "\n".join(lines) + "\n")
         it.answers([ToolCall("read_file", {"file_path": "big.txt"})], "It is long.")
-        told = await it.say("Read it.")
+        events = await it.say("Read it.")
         (result,) = it.results
         assert "[WARNING: Tool output was truncated." in result.text
         assert len(result.text) < 51_000
         assert lines[0] in result.text and lines[-1] in result.text and lines[750] not in result.text
-        (end,) = [event for event in told if isinstance(event, ToolCallEnd)]
+        (end,) = [event for event in events if isinstance(event, ToolCallEnd)]
         whole = await it.session.output(end)
         assert all(line in whole for line in lines)
         assert "WARNING" not in whole
@@ -216,8 +216,8 @@ async def steering_mid_task(provider: str, tmp_path: Path, monkeypatch: pytest.M
             it.session.steer(words)
             gate.open()
         assert len(it.results) == 2
-        assert words in it.told[-1]
-        assert it.told[0].startswith("Make an app")
+        assert words in it.user_texts[-1]
+        assert it.user_texts[0].startswith("Make an app")
         assert [event.text for event in it.of(SteeringInjected)] == [words]
         kinds = [event.kind for event in it.events]
         assert kinds.index("steering_injected") > max(
@@ -285,7 +285,7 @@ async def loop_detection_triggers_warning(
         await it.say("Read it.")
         (warned,) = it.of(LoopDetection)
         assert warned.message.startswith("Loop detected: the last 10 tool calls")
-        assert warned.message in it.told[-1]
+        assert warned.message in it.user_texts[-1]
         assert not any("Loop detected" in str(body) for body in it.bodies[:-1])
 
 

@@ -41,8 +41,8 @@ async def test_request_has_the_tools_and_the_documents_of_its_family(
         (body,) = it.bodies
         assert wires.offered(provider, body) == [*TOOLS[provider], *OF_ALL]
         prompt = wires.instructions(provider, body)
-        told = {words for words in DOCUMENTS.values() if words in prompt}
-        assert told == {"For all.", OWN[provider]}
+        included = {words for words in DOCUMENTS.values() if words in prompt}
+        assert included == {"For all.", OWN[provider]}
 
 
 @pytest.mark.req("P3", "L2")
@@ -88,11 +88,11 @@ async def test_safety_settings_of_gemini_are_in_each_request_and_can_be_set(
         it.write("a.txt", "a\n")
         it.answers([ToolCall("read_file", {"file_path": "a.txt"})], "Hello.")
         await it.say("Hello?")
-        told = [body["safetySettings"] for body in it.bodies]
-        assert told[0] == told[1]
-        thresholds = {row["threshold"] for row in told[0]}
-        assert (told[0] == HARMS) is is_set
-        assert is_set or (len(told[0]) == 4 and thresholds == {"BLOCK_ONLY_HIGH"})
+        sent = [body["safetySettings"] for body in it.bodies]
+        assert sent[0] == sent[1]
+        thresholds = {row["threshold"] for row in sent[0]}
+        assert (sent[0] == HARMS) is is_set
+        assert is_set or (len(sent[0]) == 4 and thresholds == {"BLOCK_ONLY_HIGH"})
 
 
 CAPABILITIES = {

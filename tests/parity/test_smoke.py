@@ -74,43 +74,43 @@ class Smoke:
         assert any("[WARNING: Tool output was truncated." in log for log in logs)
 
     async def steering(self) -> None:
-        told = await self.say(BUILD, steer=STEER)
-        assert [event.text for event in told if isinstance(event, SteeringInjected)] == [STEER]
+        seen = await self.say(BUILD, steer=STEER)
+        assert [event.text for event in seen if isinstance(event, SteeringInjected)] == [STEER]
         written = [path.read_text() for path in self.folder.rglob("*.py")]
         assert any("/health" in text for text in written)
 
     async def subagent(self) -> None:
-        told = await self.say(DELEGATE)
-        names = [event.name for event in told if isinstance(event, ToolCallStart)]
+        seen = await self.say(DELEGATE)
+        names = [event.name for event in seen if isinstance(event, ToolCallStart)]
         assert "spawn_agent" in names
-        states = [event.status for event in told if isinstance(event, SubagentChanged)]
+        states = [event.status for event in seen if isinstance(event, SubagentChanged)]
         assert states[0] == "running" and states[-1] == "completed"
 
     async def timeout(self) -> None:
         by_itself = self.provider != "anthropic"
-        told = await self.say(WAIT if by_itself else WAIT_NAMED.format(self.timeout_ms))
-        end, *_ = ended(told, "shell")
+        seen = await self.say(WAIT if by_itself else WAIT_NAMED.format(self.timeout_ms))
+        end, *_ = ended(seen, "shell")
         assert end.error_kind == "shell_timeout"
         assert f"timed out after {self.timeout_ms}ms" in end.output
 
     async def say(self, text: str, *, steer: str = "") -> list[Event]:
-        told: list[Event] = []
+        seen: list[Event] = []
         with anyio.fail_after(SERVICE_DEADLINE_S):
             async for event in self.session.run(text):
-                told.append(event)
+                seen.append(event)
                 if steer and event.kind == "tool_call_start":
                     self.session.steer(steer)
                     steer = ""
-        assert [event for event in told if isinstance(event, Error)] == []
-        assert told[-1].kind == "processing_end"
-        return told
+        assert [event for event in seen if isinstance(event, Error)] == []
+        assert seen[-1].kind == "processing_end"
+        return seen
 
     def hello(self) -> str:
         return (self.folder / "hello.py").read_text()
 
 
-def ended(told: list[Event], tool: str) -> list[Any]:
-    return [event for event in told if isinstance(event, ToolCallEnd) and event.name == tool]
+def ended(seen: list[Event], tool: str) -> list[Any]:
+    return [event for event in seen if isinstance(event, ToolCallEnd) and event.name == tool]
 
 
 @pytest.mark.req("P8", "L2")

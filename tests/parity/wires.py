@@ -73,10 +73,10 @@ def instructions(provider: str, body: Json) -> str:
     """Return the system prompt."""
     if provider == "gemini":
         return "".join(part["text"] for part in body["systemInstruction"]["parts"])
-    told = body.get("system" if provider == "anthropic" else "instructions")
-    if told is None:  # the Responses API accepts it as a message too
-        told = next(it["content"] for it in body["input"] if it.get("role") in ("system", "developer"))
-    return told if isinstance(told, str) else "".join(part["text"] for part in told)
+    prompt = body.get("system" if provider == "anthropic" else "instructions")
+    if prompt is None:  # the Responses API accepts it as a message too
+        prompt = next(it["content"] for it in body["input"] if it.get("role") in ("system", "developer"))
+    return prompt if isinstance(prompt, str) else "".join(part["text"] for part in prompt)
 
 
 def offered(provider: str, body: Json) -> list[str]:

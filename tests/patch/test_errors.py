@@ -47,8 +47,8 @@ def test_an_ambiguous_chunk_is_refused_with_lines_that_make_it_unique() -> None:
 
 def test_the_end_of_the_file_within_the_closest_lines_is_reported() -> None:
     diagnosis = Diagnosis(FileLines(["alpha beta gamma", "delta epsilon"]))
-    told = diagnosis.explain_missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
-    assert told == "The closest match is lines 1-2. The file ends after line 2."
+    reason = diagnosis.explain_missing(["alpha beta gamma", "delta epsilon", "zeta"], [])
+    assert reason == "The closest match is lines 1-2. The file ends after line 2."
 
 
 KINDS = [
@@ -80,15 +80,15 @@ def test_similarity_of_long_texts_is_computed_from_their_lines() -> None:
 @pytest.mark.req("T4")
 def test_the_error_for_a_huge_patch_has_at_most_200_lines() -> None:
     chunks = [line for at in range(100) for line in ("@@", *[f"-{at} {row}" for row in range(50)])]
-    told = str(refused(patch("*** Update File: f", *chunks), {"f": "x\n"})).split("\n")
-    assert len(told) <= MESSAGE_MAX_LINES
-    assert told[-1] == "Nothing was written (100 problems)."
-    assert any("more problems" in line for line in told)
+    lines = str(refused(patch("*** Update File: f", *chunks), {"f": "x\n"})).split("\n")
+    assert len(lines) <= MESSAGE_MAX_LINES
+    assert lines[-1] == "Nothing was written (100 problems)."
+    assert any("more problems" in line for line in lines)
 
 
 def test_error_for_one_huge_problem_keeps_the_first_line_and_the_advice() -> None:
-    told = str(PatchError([PatchProblem("PARSE", "first\n" + "x\n" * 500, detail="advice")])).split("\n")
-    assert (told[0], told[-2], len(told)) == ("first", "advice", 61)
+    lines = str(PatchError([PatchProblem("PARSE", "first\n" + "x\n" * 500, detail="advice")])).split("\n")
+    assert (lines[0], lines[-2], len(lines)) == ("first", "advice", 61)
 
 
 def test_fields_of_an_error_are_those_of_its_first_problem() -> None:

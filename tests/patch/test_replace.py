@@ -112,15 +112,15 @@ REFUSED = [
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize(
-    ("before", "old", "new", "code", "told"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
+    ("before", "old", "new", "code", "phrase"), [c[1:] for c in REFUSED], ids=[c[0] for c in REFUSED]
 )
 def test_an_edit_without_exactly_one_match_is_refused_with_the_reason(
-    before: str, old: str, new: str, code: str, told: str
+    before: str, old: str, new: str, code: str, phrase: str
 ) -> None:
     with pytest.raises(PatchError) as raised:
         replace(encoded(before), old, new)
     assert raised.value.code == code
-    assert told in str(raised.value)
+    assert phrase in str(raised.value)
 
 
 CHOSEN: list[tuple[Occurrence, str, int]] = [

@@ -127,8 +127,8 @@ def test_descriptions_name_no_parameter_that_the_model_is_not_sent(provider: str
     for tool in profile.tools():
         schema: Any = tool.parameters
         sent = schema["properties"]
-        told = " ".join([tool.description, *(it.get("description", "") for it in sent.values())])
-        named = set(re.findall(r"\w+", told)) & ours
+        descriptions = " ".join([tool.description, *(it.get("description", "") for it in sent.values())])
+        named = set(re.findall(r"\w+", descriptions)) & ours
         assert named <= set(sent), tool.name
 
 

@@ -150,19 +150,19 @@ def test_installed_wheel_serves_the_page_of_the_panel(wheel: Path, tmp_path: Pat
 
 
 def test_wheel_metadata_is_complete_for_a_package_index_and_has_no_invented_urls(wheel: Path) -> None:
-    told = wheel_metadata(wheel)
-    assert told["Name"] == "agent-ls" and told["License-Expression"] == "Apache-2.0"
-    assert told["Author"] and told["Keywords"] and len(told.get_all("Classifier") or []) > 10
-    assert told.get_all("Project-URL") is None
-    page = told.get_payload()
+    metadata = wheel_metadata(wheel)
+    assert metadata["Name"] == "agent-ls" and metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Author"] and metadata["Keywords"] and len(metadata.get_all("Classifier") or []) > 10
+    assert metadata.get_all("Project-URL") is None
+    page = metadata.get_payload()
     assert isinstance(page, str) and "](docs/" not in page and "Configuration" in page
 
 
 def test_repository_url_is_used_in_metadata_and_readme_links(tmp_path: Path) -> None:
     need_repository()
-    told = email.message_from_bytes(build_metadata(staged(tmp_path, URL)))
-    assert f"Repository, {URL}" in (told.get_all("Project-URL") or [])
-    page = str(told.get_payload())
+    metadata = email.message_from_bytes(build_metadata(staged(tmp_path, URL)))
+    assert f"Repository, {URL}" in (metadata.get_all("Project-URL") or [])
+    page = str(metadata.get_payload())
     links = re.findall(r"\]\(([^)\s]+)\)", page)
     assert links and all(link.startswith("https://") for link in links)
     assert f"{URL}/raw/v{release.current_version()}/docs/images/neovim-demo.svg" in links
@@ -175,13 +175,15 @@ def test_manifest_for_agent_catalogues_is_ready_to_submit(tmp_path: Path) -> Non
     made.source = tmp_path / "source"
     made.build(["manifest"])
     folder = tmp_path / "dist" / "acp-registry" / "agent-ls"
-    told = json.loads((folder / "agent.json").read_text("utf-8"))
-    assert told["id"] == folder.name and re.fullmatch(r"[a-z][a-z0-9-]*", told["id"])
-    assert re.match(r"\d+\.\d+\.\d+", told["version"]) and told["name"] and told["description"]
-    assert told["repository"] == URL and told["website"].startswith(f"{URL}/blob/v{told['version']}/")
-    assert told["distribution"]["uvx"]["package"] == f"agent-ls=={told['version']}"
+    manifest = json.loads((folder / "agent.json").read_text("utf-8"))
+    assert manifest["id"] == folder.name and re.fullmatch(r"[a-z][a-z0-9-]*", manifest["id"])
+    assert re.match(r"\d+\.\d+\.\d+", manifest["version"]) and manifest["name"] and manifest["description"]
+    assert manifest["repository"] == URL and manifest["website"].startswith(
+        f"{URL}/blob/v{manifest['version']}/"
+    )
+    assert manifest["distribution"]["uvx"]["package"] == f"agent-ls=={manifest['version']}"
     known = "id name version description repository website authors license license_url distribution"
-    assert told.keys() <= set(known.split())
+    assert manifest.keys() <= set(known.split())
     assert (folder / "icon.svg").is_file()
 
 

@@ -48,8 +48,8 @@ def test_a_missing_hunk_that_a_later_text_contains_once_is_reopened(saved: str, 
     after = change.ledger if change else edited
     assert shown(after) == hunks
     assert problems(after) == [] and words(after.current) == saved
-    told = [hunk for hunk in after.hunks if edited.find(hunk.id) != hunk]
-    assert {hunk.id for hunk in (change.changed if change else ())} >= {hunk.id for hunk in told}
+    moved = [hunk for hunk in after.hunks if edited.find(hunk.id) != hunk]
+    assert {hunk.id for hunk in (change.changed if change else ())} >= {hunk.id for hunk in moved}
 
 
 def test_reopening_a_hunk_leaves_hunks_of_earlier_edits_unchanged() -> None:

@@ -82,16 +82,16 @@ def test_rewind_without_conflicts_undoes_only_the_agents_changes(
 def test_rewind_reports_conflicting_later_text_and_only_force_discards_it(
     now: bytes | None, made: list[AgentChange], reason: str
 ) -> None:
-    told = rewind(side(now), made)
-    assert isinstance(told, RewindConflict)
-    assert (told.reason, told.is_lost) == (reason, False)
+    rewound = rewind(side(now), made)
+    assert isinstance(rewound, RewindConflict)
+    assert (rewound.reason, rewound.is_lost) == (reason, False)
     assert rewind(side(now), made, force=True) == Rewound(made[0].before.data)
 
 
 def test_rewind_reports_the_current_position_of_conflicting_lines() -> None:
-    told = rewind(side(b"0\none\n2\nthree\n"), steps(OLD, NEW))
-    assert isinstance(told, RewindConflict)
-    assert [(at.start, at.end) for at in told.at] == [(2, 3)]
+    rewound = rewind(side(b"0\none\n2\nthree\n"), steps(OLD, NEW))
+    assert isinstance(rewound, RewindConflict)
+    assert [(at.start, at.end) for at in rewound.at] == [(2, 3)]
 
 
 @pytest.mark.parametrize("force", [False, True])

@@ -30,16 +30,16 @@ class User:
 async def test_save_or_do_not_save_answer_applies_to_all_waiting_commands(answer: str, saves: bool) -> None:
     user = User(answer)
     asks = AskToSave(user.ask)
-    told: list[bool] = []
+    answers: list[bool] = []
 
     async def command() -> None:
-        told.append(await asks(["/w/a.py", "/w/b.py", "/w/c.py", "/w/d.py"]))
+        answers.append(await asks(["/w/a.py", "/w/b.py", "/w/c.py", "/w/d.py"]))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(command)
         tasks.start_soon(command)
 
-    assert told == [saves, saves]
+    assert answers == [saves, saves]
     (question,) = user.asked
     assert "a.py, b.py, c.py and 1 more" in question
 

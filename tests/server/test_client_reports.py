@@ -135,8 +135,8 @@ INITIALIZE = [
 @pytest.mark.parametrize("params", INITIALIZE)
 async def test_a_client_with_little_to_say_is_served(tmp_path: Path, params: dict[str, Any]) -> None:
     async with serving(tmp_path) as server:
-        told = await server.client.request("initialize", hello(**params))
-        assert "textDocumentSync" in told["capabilities"]
+        result = await server.client.request("initialize", hello(**params))
+        assert "textDocumentSync" in result["capabilities"]
         await server.client.notify("initialized", {})
         item = {"uri": "file:///nowhere/x.py", "languageId": "python", "version": 0, "text": "x\n"}
         await server.client.notify("textDocument/didOpen", {"textDocument": item})

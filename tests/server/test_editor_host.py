@@ -60,7 +60,7 @@ class FakeListener:
     """A DocumentListener that records its calls and checks that they are consistent."""
 
     texts: dict[str, str] = field(default_factory=dict)
-    told: list[tuple[str, str, str]] = field(default_factory=list)
+    reports: list[tuple[str, str, str]] = field(default_factory=list)
 
     def document_opened(self, path: str, text: str) -> None:
         self.texts[path] = text
@@ -75,18 +75,18 @@ class FakeListener:
         raise AssertionError("it has none")
 
     def user_edit(self, path: str, text: str) -> None:
-        self.told.append(("user", self.texts[path], text))
+        self.reports.append(("user", self.texts[path], text))
         self.texts[path] = text
 
     def agent_edit(self, path: str, before: str | None, after: str | None, attribution: Attribution) -> None:
         assert before == self.texts[path], "the ledger would not know where the edit was made"
         assert before is not None and after is not None
-        self.told.append(("agent", before, after))
+        self.reports.append(("agent", before, after))
         self.texts[path] = after
 
     def undo_applied(self, path: str, before: str, after: str) -> None:
         assert before == self.texts[path]
-        self.told.append(("undo", before, after))
+        self.reports.append(("undo", before, after))
         self.texts[path] = after
 
 
@@ -134,7 +134,7 @@ async def test_an_applied_edit_is_reported_as_an_agent_change_with_the_new_text_
         after = await found.edit(LineEdit(1, 2, "2\n"), LineEdit(3, 3, "four\n"))
         assert after.text == found.editor.text == "one\n2\nthree\nfour\n"
         assert after.version == found.editor.version
-        assert found.listener.told == [("agent", "one\ntwo\nthree\n", after.text)]
+        assert found.listener.reports == [("agent", "one\ntwo\nthree\n", after.text)]
         (request,) = found.editor.requests
         # Neovim gets no label: it would print each label, and stop at "Press ENTER" after several.
         assert request["params"].get("label") == (None if manners is NEOVIM else "write a.txt")
@@ -154,8 +154,8 @@ async def test_text_typed_while_an_edit_is_applied_is_kept_and_reported_as_a_use
             found.editor.on_request = lambda: None
             await found.edit(LineEdit(2, 3, "3\n"))
         assert found.editor.text == "Xone\ntwo\n3\n"
-        assert [who for who, _, _ in found.listener.told].count("agent") == 1
-        assert "".join(after for who, _, after in found.listener.told if who == "user").count("X") >= 1
+        assert [who for who, _, _ in found.listener.reports].count("agent") == 1
+        assert "".join(after for who, _, after in found.listener.reports if who == "user").count("X") >= 1
 
 
 @pytest.mark.req("H4")
@@ -204,7 +204,7 @@ async def test_an_edit_that_never_appears_in_the_document_fails_with_an_error_na
         found.editor.version += 1  # the editor treats each edit as stale, and has no change to report
         with pytest.raises(EditRefusedError, match=r"a\.txt"):
             await found.edit(LineEdit(1, 2, ""))
-        assert found.listener.told == []
+        assert found.listener.reports == []
         found.editor.version -= 1
 
 
@@ -248,14 +248,14 @@ async def test_a_cancelled_edit_is_completed_and_reported_before_the_cancellatio
         with anyio.CancelScope() as scope:
             found.editor.on_request = scope.cancel
             await found.edit(LineEdit(1, 2, "2\n"))
-        assert found.listener.told == [("agent", "one\ntwo\nthree\n", "one\n2\nthree\n")]
+        assert found.listener.reports == [("agent", "one\ntwo\nthree\n", "one\n2\nthree\n")]
 
 
 @pytest.mark.req("H6")
 async def test_an_edit_without_a_tool_call_is_reported_as_a_review_decision() -> None:
     async with host_rig(VSCODE) as found:
         await found.edit(LineEdit(1, 2, ""), call=Attribution("s", label="undo"))
-        assert [who for who, _, _ in found.listener.told] == ["undo"]
+        assert [who for who, _, _ in found.listener.reports] == ["undo"]
 
 
 SEEDS = 40 if os.environ.get("AGENT_LS_SWEEPS") == "whole" else 8
@@ -301,7 +301,7 @@ async def test_no_typed_text_is_lost_while_the_agent_edits(manners: Manners, see
         text = found.editor.text
         assert [mark for mark in typed if text.count(mark) != 1] == []
         assert [mark for mark in applied if text.count(mark) != 1] == []
-        agents = "".join(after for who, _, after in found.listener.told if who == "agent")
+        agents = "".join(after for who, _, after in found.listener.reports if who == "agent")
         assert all(mark in agents for mark in applied)
 
 

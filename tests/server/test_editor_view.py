@@ -31,13 +31,13 @@ CASES = [
 
 
 @pytest.mark.req("H12")
-@pytest.mark.parametrize(("chosen", "told", "text"), CASES)
+@pytest.mark.parametrize(("chosen", "described", "text"), CASES)
 def test_cursor_and_selection_are_described_in_lines(
-    chosen: EditorSelection | None, told: str, text: str | None
+    chosen: EditorSelection | None, described: str, text: str | None
 ) -> None:
     seen = view()
     seen.update(A, chosen, [])
-    assert seen.format_view(lambda path: path.removeprefix("/p/")) == told
+    assert seen.format_view(lambda path: path.removeprefix("/p/")) == described
     selected = seen.read_selection()
     assert (selected.text if selected else None) == text
 

@@ -99,7 +99,7 @@ def test_the_error_examples_of_this_test_include_every_request_error_class() -> 
 @pytest.mark.parametrize("error", REFUSALS, ids=lambda error: type(error).__name__)
 def test_every_request_error_has_a_hint_without_protocol_names(error: RequestError) -> None:
     answer = response_error(error)
-    told: Any = answer.data
-    text = f"{answer.message} {told['hint']}"
-    assert told["hint"]
+    fields: Any = answer.data
+    text = f"{answer.message} {fields['hint']}"
+    assert fields["hint"]
     assert not set(_NAME.findall(text))

@@ -105,31 +105,31 @@ class Ours(Exception):
 
 
 def test_the_response_for_an_agent_ls_error_contains_kind_hint_and_retryable() -> None:
-    told = response_error(Ours("too fast"))
-    assert (told.code, told.message) == (CODES["rate_limit"], "too fast")
-    assert told.data == {"kind": "rate_limit", "retryable": True, "hint": "wait a minute"}
+    answer = response_error(Ours("too fast"))
+    assert (answer.code, answer.message) == (CODES["rate_limit"], "too fast")
+    assert answer.data == {"kind": "rate_limit", "retryable": True, "hint": "wait a minute"}
 
 
 @pytest.mark.parametrize("error", [ValueError("secret"), JsonRpcInternalError("secret"), KeyError("secret")])
 def test_an_internal_error_reveals_no_internals(error: Exception) -> None:
-    told = response_error(error)
-    assert told.code == INTERNAL
-    assert "secret" not in str(told)
+    answer = response_error(error)
+    assert answer.code == INTERNAL
+    assert "secret" not in str(answer)
 
 
 def test_the_response_for_a_json_rpc_error_keeps_the_code_and_drops_the_data() -> None:
-    told = response_error(JsonRpcMethodNotFound("unknown", data={"traceback": ["line"]}))
-    assert (told.code, told.data) == (-32601, None)
+    answer = response_error(JsonRpcMethodNotFound("unknown", data={"traceback": ["line"]}))
+    assert (answer.code, answer.data) == (-32601, None)
 
 
 @pytest.mark.req("R5")
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
 def test_a_reached_open_file_limit_is_reported_with_a_hint_and_not_as_a_bug(number: int) -> None:
     answer = response_error(OSError(number, "Too many open files"))
-    told: Any = answer.data
+    fields: Any = answer.data
     assert "open files" in answer.message
     assert "bug" not in answer.message
-    assert "ulimit" in told["hint"]
+    assert "ulimit" in fields["hint"]
 
 
 @pytest.mark.req("R5")

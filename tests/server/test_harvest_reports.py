@@ -339,7 +339,9 @@ async def test_the_last_text_of_the_client_counts_whatever_its_version(
                     "contentChanges": [{"text": text}],
                 }
                 await server.client.notify("textDocument/didChange", params)
-        told = await server.client.request("agent/newSession", {"clientKey": "k", "provider": "walkthrough"})
-        assert told["session"]["id"]
+        result = await server.client.request(
+            "agent/newSession", {"clientKey": "k", "provider": "walkthrough"}
+        )
+        assert result["session"]["id"]
         shown = [it for it in server.client.received if it.get("method") == "window/showMessage"]
         assert not [it for it in shown if it["params"]["type"] == 1], shown

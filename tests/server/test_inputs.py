@@ -22,7 +22,7 @@ from agent_ls.server.rpc.inputs import text_and_images
 from agent_ls.server.transport.errors import BadInputError, UnknownCommandError
 
 
-def told(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
+def read_parts(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
     return text_and_images(parts, lambda path: f"problems of {path}")
 
 
@@ -47,12 +47,12 @@ def told(parts: Sequence[InputPart]) -> tuple[str, tuple[ImagePart, ...]]:
     ],
 )
 def test_input_parts_are_converted_to_text_for_the_model(parts: list[InputPart], text: str) -> None:
-    assert told(parts) == (text, ())
+    assert read_parts(parts) == (text, ())
 
 
 def test_a_prompt_with_only_an_image_is_valid_and_the_image_is_decoded_to_bytes() -> None:
     parts = [ImageInput(media_type="image/png", data="AAE=")]
-    assert told(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
+    assert read_parts(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,19 @@ def test_a_prompt_with_only_an_image_is_valid_and_the_image_is_decoded_to_bytes(
 )
 def test_invalid_input_parts_are_refused_with_the_reason(part: InputPart, reason: str) -> None:
     with pytest.raises(BadInputError, match=reason):
-        told([part])
+        read_parts([part])
 
 
 @pytest.mark.req("T12")
 def test_a_command_prompt_contains_the_typed_command_and_then_the_command_instructions() -> None:
-    text, _ = told([CommandInput(name="tests", arguments=" of the cart "), FileInput(uri="file:///a.py")])
+    text, _ = read_parts(
+        [CommandInput(name="tests", arguments=" of the cart "), FileInput(uri="file:///a.py")]
+    )
     first, *rest = text.split("\n\n")
     assert first == "/tests of the cart"
     assert rest[0].startswith("Write tests") and rest[-1] == "File: /a.py"
     with pytest.raises(UnknownCommandError, match="/dance"):
-        told([CommandInput(name="dance")])
+        read_parts([CommandInput(name="dance")])
 
 
 @pytest.mark.req("X6", "R6")

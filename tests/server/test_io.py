@@ -113,12 +113,12 @@ async def test_the_descriptor_of_a_writer_stays_in_blocking_mode(kind: Kind) -> 
 async def test_a_disconnected_peer_is_reported_once() -> None:
     reader, fd = os.pipe()
     os.close(reader)
-    told = 0
+    reports = 0
     broken = anyio.Event()
 
     def on_broken() -> None:
-        nonlocal told
-        told += 1
+        nonlocal reports
+        reports += 1
         broken.set()
 
     writer = ThreadWriter(fd, on_broken)
@@ -128,6 +128,6 @@ async def test_a_disconnected_peer_is_reported_once() -> None:
         await broken.wait()
         await writer.drain()
     writer.write(b"more")
-    assert (told, writer.waiting_bytes) == (1, 0)
+    assert (reports, writer.waiting_bytes) == (1, 0)
     writer.close()
     os.close(fd)

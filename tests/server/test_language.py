@@ -139,15 +139,15 @@ async def test_an_invalid_client_response_raises_no_answer_error_with_a_short_re
 async def test_a_client_gets_only_language_requests_that_the_client_announced_support_for() -> None:
     for abilities in (ClientAbilities(), ClientAbilities(events=True)):
         assert Client({}, abilities).language.supported_queries() == frozenset()
-    told = Client({}, ClientAbilities(events=True, diagnostics=True))
-    assert told.language.supported_queries() == {"diagnostics"}
+    client = Client({}, ClientAbilities(events=True, diagnostics=True))
+    assert client.language.supported_queries() == {"diagnostics"}
     with pytest.raises(NoAnswerError, match="No editor"):
-        await told.language.definition(SPOT)
-    told.known.publish(
+        await client.language.definition(SPOT)
+    client.known.publish(
         "file:///p/a.py", 4, [Diagnostic(start_line=0, end_line=0, message="odd")], settled=True
     )
-    assert await told.language.problems("") == [FileProblems("/p/a.py", (CodeProblem(0, "error", "odd"),))]
-    assert told.asked == []
+    assert await client.language.problems("") == [FileProblems("/p/a.py", (CodeProblem(0, "error", "odd"),))]
+    assert client.asked == []
 
 
 @pytest.mark.req("T14", "H12")

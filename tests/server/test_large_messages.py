@@ -21,7 +21,7 @@ URI = "file:///w/a%20b.py"
 DOCUMENT = {"textDocument": {"languageId": "x", "uri": URI, "version": 1, "text": "x" * 3000}}
 
 
-def told(message: Any, head: int = 1000, tail: int = 60) -> LargeMessageSummary:
+def summarize_parts(message: Any, head: int = 1000, tail: int = 60) -> LargeMessageSummary:
     body = json.dumps(message).encode()
     return summarize(LargeMessage(body[:head], body[-tail:], len(body)))
 
@@ -55,7 +55,7 @@ MESSAGES: list[tuple[Any, LargeMessageSummary]] = [
 def test_a_large_message_is_identified_by_its_head_and_tail(
     message: Any, expected: LargeMessageSummary
 ) -> None:
-    assert told(message) == expected
+    assert summarize_parts(message) == expected
 
 
 @pytest.mark.parametrize("step", [1, 7, 1000])

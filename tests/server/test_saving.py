@@ -70,10 +70,10 @@ async def test_only_documents_changed_by_the_agent_alone_are_saved(
     tmp_path: Path, disk: str | None, clean: str, now: str, agent: bool, user: bool, saved: bool, note: str
 ) -> None:
     buffer = Buffer(tmp_path / "a.txt", disk, clean, now, agent=agent, user=user)
-    told = await unsaved_note(buffer.documents, buffer.save)
+    said = await unsaved_note(buffer.documents, buffer.save)
     assert bool(buffer.saves) == saved
-    assert note in told
-    assert bool(told) == bool(note)
+    assert note in said
+    assert bool(said) == bool(note)
 
 
 async def test_if_the_editor_does_not_save_the_model_gets_a_note_about_unsaved_changes(

@@ -81,7 +81,7 @@ def test_items_of_the_golden_session_match_the_schema_only_with_all_required_fie
     reducer = ItemReducer()
     for event in SESSION:
         reducer.add(decode(json.dumps(event).encode()) or pytest.fail(event["kind"]))
-    told = json.loads(to_wire.items(reducer.items))
+    encoded = json.loads(to_wire.items(reducer.items))
     optional = {
         "tool": {"result", "terminalId", "background", "look", "doing", "done"},
         "approval": {"reason", "scope", "decidedBy"},
@@ -89,8 +89,8 @@ def test_items_of_the_golden_session_match_the_schema_only_with_all_required_fie
         "notice": {"hint", "action"},
     }
 
-    assert {item["kind"] for item in told} == {one["properties"]["kind"]["const"] for one in ITEM["anyOf"]}
-    for item in told:
+    assert {item["kind"] for item in encoded} == {one["properties"]["kind"]["const"] for one in ITEM["anyOf"]}
+    for item in encoded:
         assert find_schema_error(item, ITEM) == "", item["kind"]
         for name in item.keys() - optional.get(item["kind"], set()) - {"agentId"}:
             poorer = {key: value for key, value in item.items() if key != name}
@@ -117,11 +117,11 @@ EFFECTS: list[Effect] = [
 
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda e: type(e).__name__)
 def test_an_effect_matches_the_schema_only_with_all_required_fields(effect: Effect) -> None:
-    schema, told = whole(SCHEMA["$defs"]["Effect"]), json.loads(json.dumps(effect_json(effect)))
+    schema, encoded = whole(SCHEMA["$defs"]["Effect"]), json.loads(json.dumps(effect_json(effect)))
 
-    assert find_schema_error(told, schema) == ""
-    for name in told.keys() - {*SELDOM}:
-        assert find_schema_error({key: value for key, value in told.items() if key != name}, schema), name
+    assert find_schema_error(encoded, schema) == ""
+    for name in encoded.keys() - {*SELDOM}:
+        assert find_schema_error({key: value for key, value in encoded.items() if key != name}, schema), name
 
 
 def test_the_effect_examples_include_every_effect_class() -> None:
@@ -154,8 +154,8 @@ def test_client_requests_and_their_answers_fit_the_schema(what: str) -> None:
 
 
 def test_client_requests_on_the_documentation_page_are_those_of_the_schema_and_the_examples() -> None:
-    told = {row[0].strip("`") for row in table(read_page("docs/protocol/requests.md"), "`what`")}
-    assert set(ASKED) == set(ASKED_EXAMPLES) == told
+    documented = {row[0].strip("`") for row in table(read_page("docs/protocol/requests.md"), "`what`")}
+    assert set(ASKED) == set(ASKED_EXAMPLES) == documented
 
 
 @pytest.mark.req("H10")

@@ -105,7 +105,9 @@ async def test_a_partial_change_after_a_too_large_change_does_not_make_the_docum
         assert path.read_text() == "on disk\n"
 
 
-async def told_too_large(notebook: NotebookEditor, session_id: str, provider: AnthropicServer) -> None:
+async def expect_too_large_notice(
+    notebook: NotebookEditor, session_id: str, provider: AnthropicServer
+) -> None:
     """Check that the user and the model are informed that the notebook is too large, and that the file is unchanged."""
     before = notebook.path.read_text()
     client = notebook.editor.client
@@ -121,7 +123,7 @@ async def test_a_notebook_that_grows_too_large_is_neither_read_nor_written(tmp_p
     change = edit(action="replace", cell="2", source="x = 2")
     async with opened(tmp_path, READ, change) as (notebook, session_id, _, provider):
         await notebook.type(1, LARGE)
-        await told_too_large(notebook, session_id, provider)
+        await expect_too_large_notice(notebook, session_id, provider)
 
 
 async def test_a_notebook_that_is_too_large_when_opened_is_not_edited_on_disk_while_open(
@@ -134,7 +136,7 @@ async def test_a_notebook_that_is_too_large_when_opened_is_not_edited_on_disk_wh
         cell = notebook.cells[1]
         was, cell["text"] = cell["text"], LARGE
         await notebook.open()
-        await told_too_large(notebook, session_id, provider)
+        await expect_too_large_notice(notebook, session_id, provider)
         await notebook.close()  # after closing, the file on disk counts again
         cell["text"] = was
         start = len(notebook.editor.client.received)

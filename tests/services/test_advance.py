@@ -80,10 +80,10 @@ def test_any_history_of_reports_keeps_the_ledger_valid_and_tells_each_change_of_
         after, effects = advance(file, report)
         assert (after, effects) == advance(file, report)  # depends on nothing else
         assert problems(after.ledger) == []
-        told = [effect for effect in effects if isinstance(effect, PublishHunks)]
-        ledgers = [file.ledger, *(effect.change.ledger for effect in told)]
+        published = [effect for effect in effects if isinstance(effect, PublishHunks)]
+        ledgers = [file.ledger, *(effect.change.ledger for effect in published)]
         if not isinstance(report, reports.SessionTaken):  # its hunks go without a word
-            assert [effect.before for effect in told] == ledgers[:-1]
+            assert [effect.before for effect in published] == ledgers[:-1]
             assert after.ledger == ledgers[-1]
         text_by_kind = {
             reports.TextSeen: getattr(report, "text", None),

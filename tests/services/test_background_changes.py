@@ -204,7 +204,7 @@ async def test_a_background_process_change_is_merged_into_an_unsaved_document_wi
         assert changed(talk) == [("a.txt", "modify", 1)]
         (warning,) = talk.of(Warning)
         assert warning.code == "merged_change" and "a.txt was changed" in warning.message
-        assert path in host.told_changed
+        assert path in host.reported_changes
 
 
 @pytest.mark.req("H6", "R4")

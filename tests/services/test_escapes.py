@@ -41,7 +41,7 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-async def told(rig: SessionRig, talk: Talk) -> str:
+async def output_of(rig: SessionRig, talk: Talk) -> str:
     await talk.say("go")
     return "\n".join(result.content for result in rig.results())
 
@@ -110,7 +110,7 @@ async def test_no_tool_or_command_reads_outside_the_workspace_without_approval(
     calls += [shell(command, number) for number, command in enumerate(commands)]
     async with running(work.parent, [[each] for each in calls]) as rig:
         talk = await rig.talk(mode, deny)
-        assert "outside secret" not in await told(rig, talk)
+        assert "outside secret" not in await output_of(rig, talk)
         assert len(talk.of(ApprovalRequested)) == len(calls)
 
 
@@ -119,7 +119,7 @@ async def test_a_pattern_that_matches_a_link_outside_needs_approval(work: Path) 
     calls = [shell("cat *.txt", 1), shell("head -n 3 ?.txt", 2), shell("cat [ab].txt", 3)]
     async with running(work.parent, [[each] for each in calls]) as rig:
         talk = await rig.talk("full", deny)
-        assert "outside secret" not in await told(rig, talk)
+        assert "outside secret" not in await output_of(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 3
 
 
@@ -128,7 +128,7 @@ async def test_a_workspace_search_returns_nothing_from_links_to_the_outside(work
     (work / "b.txt").symlink_to("../outside/o.txt")
     calls = [call("grep", pattern="secret", path="."), call("glob", pattern="**/*")]
     async with running(work.parent, [[each] for each in calls]) as rig:
-        assert "outside secret" not in await told(rig, await rig.talk("full", deny))
+        assert "outside secret" not in await output_of(rig, await rig.talk("full", deny))
 
 
 @pytest.mark.req("X7")
@@ -143,7 +143,7 @@ async def test_reading_credentials_is_refused_under_every_equivalent_file_name(w
     ]
     async with running(work.parent, [[each] for each in calls]) as rig:
         talk = await rig.talk("full", allow, workspace_folder=str(Path.home()))
-        assert "outside secret" not in await told(rig, talk)
+        assert "outside secret" not in await output_of(rig, talk)
         assert unicodedata.normalize("NFKC", ".ſſh") == ".ssh"
 
 
@@ -234,7 +234,7 @@ async def test_ignored_files_are_hidden_under_every_equivalent_file_name(work: P
     place.write_text("hidden word\n")
     async with running(work.parent, [[call("read_file", file_path=name)], [shell(f"cat '{name}'")]]) as rig:
         talk = await rig.talk("full", allow)
-        said = await told(rig, talk)
+        said = await output_of(rig, talk)
         assert "hidden word" not in said and said.count("blocked by policy") == 2
 
 
@@ -264,7 +264,7 @@ async def test_a_command_whose_file_becomes_a_link_during_the_approval_needs_app
 
     async with running(work.parent, [[shell("touch b.txt; cat a.txt")]]) as rig:
         talk = await rig.talk("ask", swap)
-        assert "outside secret" not in await told(rig, talk)
+        assert "outside secret" not in await output_of(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 2 and not (work / "b.txt").exists()
 
 
@@ -275,7 +275,7 @@ async def test_switching_to_plan_mode_during_an_approval_blocks_the_allowed_tool
 
     async with running(work.parent, [[shell("touch made")]]) as rig:
         talk = await rig.talk("ask", plan)
-        assert "plan mode" in await told(rig, talk)
+        assert "plan mode" in await output_of(rig, talk)
     assert not (work / "made").exists()
 
 
@@ -366,7 +366,7 @@ async def test_ignored_files_are_not_read_found_or_written(work: Path) -> None:
     ]
     async with running(work.parent, [[each] for each in calls]) as rig:
         talk = await rig.talk("full", allow)
-        said = await told(rig, talk)
+        said = await output_of(rig, talk)
         assert "hidden word" not in said and said.count("blocked by policy") >= 6
         assert talk.of(ApprovalRequested) == [], "it is refused, not asked about"
     assert not (work / "private" / "new.txt").exists()
@@ -396,7 +396,7 @@ async def asked_beside_what_is_ignored(work: Path, command: str) -> list[Approva
     (work / "sub" / "deep" / "private.txt").write_text("hidden word\n")
     async with running(work.parent, [[shell(command)]]) as rig:
         talk = await rig.talk("full", deny)
-        assert "hidden word" not in await told(rig, talk)
+        assert "hidden word" not in await output_of(rig, talk)
         return talk.of(ApprovalRequested)
 
 
@@ -425,7 +425,7 @@ async def test_reading_a_file_of_secrets_needs_approval(work: Path) -> None:
     ]
     async with running(work.parent, [[each] for each in calls]) as rig:
         talk = await rig.talk("full", deny)
-        assert "hidden word" not in await told(rig, talk)
+        assert "hidden word" not in await output_of(rig, talk)
         assert len(talk.of(ApprovalRequested)) == 2
     async with running(work.parent, [[call("read_file", 1, file_path=".env")]]) as rig:
-        assert "hidden word" in await told(rig, await rig.talk("full", allow))
+        assert "hidden word" in await output_of(rig, await rig.talk("full", allow))

@@ -73,8 +73,12 @@ async def test_a_fallback_continues_the_turn_with_its_own_tools_and_price(tmp_pa
         talk = await rig.talk("full", say="go")
         assert (rig.folder / "made.txt").read_text() == "made\n"
         assert len(talk.of(Retry)) == 1  # the retry policy is used up first
-        (told,) = warnings(talk)
-        assert "anthropic/" in told and "Anthropic is overloaded. " in told and f"{OPENAI} answers" in told
+        (warning,) = warnings(talk)
+        assert (
+            "anthropic/" in warning
+            and "Anthropic is overloaded. " in warning
+            and f"{OPENAI} answers" in warning
+        )
         price = make_profile("openai", "gpt-6.1-terra").cost_usd(USED)
         assert price and talk.of(UsageReport)[-1].call_cost_usd == pytest.approx(price)
         asked = other.requests[0]
@@ -186,8 +190,8 @@ async def test_the_compaction_model_writes_the_summary_with_the_sessions_model_a
         talk.live.session.compact()
         await talk.until("processing_end", 11)
         assert talk.of(Compaction)[-1].summary == "## Goal\nMy own."
-        (told,) = warnings(talk)
-        assert told.startswith(f"{OPENAI} wrote no summary: Wrong key. anthropic/")
+        (warning,) = warnings(talk)
+        assert warning.startswith(f"{OPENAI} wrote no summary: Wrong key. anthropic/")
 
 
 async def test_the_title_model_replaces_the_first_line_as_session_title(tmp_path: Path) -> None:
@@ -255,8 +259,8 @@ def test_a_model_name_without_a_provider_is_refused_with_the_expected_format() -
 
 
 def test_model_settings_of_an_untrusted_workspace_are_ignored_and_reported() -> None:
-    kept, told = restrict_settings(
+    kept, problems = restrict_settings(
         Settings(), settings(fallbacks=[OPENAI]).model_copy(update={"retry": Settings().retry})
     )
     assert kept.models == Settings().models
-    assert any("agentLs.models" in sentence for sentence in told)
+    assert any("agentLs.models" in sentence for sentence in problems)

@@ -120,8 +120,8 @@ def test_settings_of_a_client_never_name_a_place() -> None:
     kept, problems = of_client({"place": place, "mode": "plan"})
     assert kept == {"mode": "plan"} and "agentLs.place" in problems[0]
     users = settings(Path("/srv"))
-    changed, told = client_settings({"place": place, "mode": "plan"}, users)
-    assert changed.place == users.place and changed.mode == "plan" and len(told) == 1
+    changed, refused = client_settings({"place": place, "mode": "plan"}, users)
+    assert changed.place == users.place and changed.mode == "plan" and len(refused) == 1
     without, _ = client_settings({"place": None}, users)
     assert without.place == users.place
 

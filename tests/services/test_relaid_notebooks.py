@@ -27,15 +27,15 @@ OUTPUT = {"name": "stdout", "output_type": "stream", "text": ["1\n"]}
 
 
 def document(cells: Sequence[tuple[str, str]], *, has_ids: bool = True) -> dict[str, Any]:
-    told = []
+    shown = []
     for at, (kind, source) in enumerate(cells):
         cell: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": source.splitlines(keepends=True)}
         if has_ids:
             cell["id"] = f"c{at}"
         if kind == "code":
             cell |= {"execution_count": 1, "outputs": [OUTPUT]}
-        told.append(cell)
-    return {"cells": told, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 if has_ids else 4}
+        shown.append(cell)
+    return {"cells": shown, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 if has_ids else 4}
 
 
 def spelled(document: dict[str, Any], indent: int = 1) -> str:
@@ -44,17 +44,17 @@ def spelled(document: dict[str, Any], indent: int = 1) -> str:
 
 def saved(text: str, indent: int | None = 4, *, reverse: bool = False) -> str:
     """Return the notebook as an editor saves it: its own layout and metadata, and other outputs."""
-    told = json.loads(text)
-    for cell in told["cells"]:
+    document = json.loads(text)
+    for cell in document["cells"]:
         cell["metadata"]["editor"] = {"seen": True}
         if cell["cell_type"] == "code":
             cell["execution_count"] = 9
     if reverse:
-        told = {
-            **dict(sorted(told.items(), reverse=True)),
-            "cells": [dict(sorted(cell.items(), reverse=True)) for cell in told["cells"]],
+        document = {
+            **dict(sorted(document.items(), reverse=True)),
+            "cells": [dict(sorted(cell.items(), reverse=True)) for cell in document["cells"]],
         }
-    return json.dumps(told, indent=indent)
+    return json.dumps(document, indent=indent)
 
 
 def cells(text: str | None) -> Cells:
@@ -120,10 +120,10 @@ def test_a_line_diff_of_a_notebook_in_a_new_layout_changes_the_hunk_states() -> 
 
 def test_undo_preserves_text_typed_before_a_notebook_was_saved_in_a_new_layout() -> None:
     ledger = with_hunks()
-    told = json.loads(saved(ledger.current_text or ""))
-    told["cells"][1]["source"][1] = "b = 21\n"  # inside a hunk
-    told["cells"][-1]["source"] = ["typed"]  # outside all hunks
-    text = json.dumps(told, indent=2)
+    document = json.loads(saved(ledger.current_text or ""))
+    document["cells"][1]["source"][1] = "b = 21\n"  # inside a hunk
+    document["cells"][-1]["source"] = ["typed"]  # outside all hunks
+    text = json.dumps(document, indent=2)
 
     relaid = user_edited(ledger, text).ledger
 

@@ -157,7 +157,7 @@ async def test_delayed_hunk_updates_from_typing_are_published_before_the_next_ev
     for text in texts:
         review.types("a.py", text)
     assert review.s1.states == [("edited",)]
-    told = len(review.s1.events)
+    count = len(review.s1.events)
     match what:
         case "decision on another hunk":
             await review.decides("keep", hunk_ids=[last])
@@ -169,7 +169,7 @@ async def test_delayed_hunk_updates_from_typing_are_published_before_the_next_ev
             review.memory.put("a.py", texts[-1])
             review.closes("a.py")
             await review.tasks.pop()()
-    event = review.s1.events[told]
+    event = review.s1.events[count]
     assert isinstance(event, HunkStateChanged)
     assert [(hunk.id, hunk.lines) for hunk in event.hunks] == [(first, ("TWO!!\n",))]
     review.clock.advance(5)

@@ -187,8 +187,8 @@ async def test_a_recording_with_additional_folders_replays_without_those_folders
         opened(rig, web)
         await (await rig.talk("edits", deny)).say("Go.")
     await anyio.Path(web).rename(tmp_path / "gone")
-    told = await replay(await anyio.to_thread.run_sync(read_recording, file))
-    assert told.differences == [] and list(told.files) == [str(web / "new.txt")]
+    result = await replay(await anyio.to_thread.run_sync(read_recording, file))
+    assert result.differences == [] and list(result.files) == [str(web / "new.txt")]
 
 
 @pytest.mark.req("H13")

@@ -174,11 +174,11 @@ class CountedReads(LocalEnvironment):
         return await super().read_bytes(path, max_bytes)
 
 
-def watching(files: LocalEnvironment, told: list[str], **options: Any) -> TouchedFiles:
+def watching(files: LocalEnvironment, notices: list[str], **options: Any) -> TouchedFiles:
     return TouchedFiles(
         FileSource(files, dict, **options),
         ReviewService(lambda session_id: None, clock=FakeClock(), start=lambda work: None),
-        tell=told.append,
+        tell=notices.append,
         watch=NoWatch(),
         known={},
         record=lambda path, digest: None,
@@ -192,17 +192,17 @@ def a_read(path: Path, facts: os.stat_result, *, age_ns: int) -> DiskRead:
 
 @pytest.mark.req("H4", "L5")
 async def test_a_file_that_the_model_just_read_is_not_read_again_to_check_it(tmp_path: Path) -> None:
-    files, told = CountedReads(str(tmp_path)), list[str]()
-    touched = watching(files, told)
+    files, notices = CountedReads(str(tmp_path)), list[str]()
+    touched = watching(files, notices)
     path = tmp_path / "a.txt"
     path.write_text(OLD)
     touched.was_read(a_read(path, path.stat(), age_ns=STEP_NS + 1))
     touched.record_read(str(path), sha256(OLD.encode()))
     await touched.check_files()
-    assert (files.reads, told) == (0, [])
+    assert (files.reads, notices) == (0, [])
     path.write_text("another\n")
     await touched.check_files()
-    assert (files.reads, told) == (
+    assert (files.reads, notices) == (
         1,
         [f"{notice('a.txt')}. Read these files again before you rely on their text."],
     )
@@ -214,8 +214,8 @@ async def test_a_change_during_a_read_or_without_a_new_time_stamp_is_reported(
     tmp_path: Path, is_during_read: bool
 ) -> None:
     """A file system with coarse times gives two changes within one step the same times."""
-    told: list[str] = []
-    touched = watching(LocalEnvironment(str(tmp_path)), told)
+    notices: list[str] = []
+    touched = watching(LocalEnvironment(str(tmp_path)), notices)
     path = tmp_path / "a.txt"
     path.write_text(OLD)
     opened = path.stat()
@@ -225,13 +225,13 @@ async def test_a_change_during_a_read_or_without_a_new_time_stamp_is_reported(
 
     await touched.check_files()
 
-    assert len(told) == 1
+    assert len(notices) == 1
 
 
 async def test_the_check_for_changed_files_is_limited_to_the_most_recently_read_files(tmp_path: Path) -> None:
     files = CountedReads(str(tmp_path))
-    told: list[str] = []
-    touched = watching(files, told)
+    notices: list[str] = []
+    touched = watching(files, notices)
     for number in range(MAX_FILES + 200):
         path = tmp_path / f"{number:04}"
         path.write_text("x")
@@ -242,7 +242,7 @@ async def test_the_check_for_changed_files_is_limited_to_the_most_recently_read_
     (tmp_path / "0699").write_text("one of late")
     await touched.check_files()
     assert files.reads == MAX_FILES + 1
-    assert ["0699" in it and "0000" not in it for it in told] == [True]
+    assert ["0699" in it and "0000" not in it for it in notices] == [True]
 
 
 class CountedLooks:
@@ -262,9 +262,9 @@ class CountedLooks:
 
 @pytest.mark.req("H4", "L5")
 async def test_later_looks_of_a_turn_take_the_files_used_last_and_the_others_in_turn(tmp_path: Path) -> None:
-    told: list[str] = []
+    notices: list[str] = []
     looks = CountedLooks(near=True)
-    touched = watching(CountedReads(str(tmp_path)), told, **looks.options)
+    touched = watching(CountedReads(str(tmp_path)), notices, **looks.options)
     files = [tmp_path / f"{number:04}" for number in range(150)]
     for path in files:
         path.write_text("x")
@@ -273,7 +273,7 @@ async def test_later_looks_of_a_turn_take_the_files_used_last_and_the_others_in_
     assert len(looks.paths) == len(files)
     (tmp_path / "0149").write_text("used last")
     await touched.check_files()
-    assert len(told) == 1 and "0149" in told[0]
+    assert len(notices) == 1 and "0149" in notices[0]
     (tmp_path / "0100").write_text("used before")
     rounds = -(-(len(files) - RECENT_FILES) // OTHER_FILES)
     seen: set[str] = set()
@@ -282,11 +282,11 @@ async def test_later_looks_of_a_turn_take_the_files_used_last_and_the_others_in_
         assert len(looks.paths) <= RECENT_FILES + OTHER_FILES
         seen.update(looks.paths)
     assert seen == set(map(str, files))
-    assert len(told) == 2 and "0100" in told[1]
+    assert len(notices) == 2 and "0100" in notices[1]
     (tmp_path / "0001").write_text("used long before")
     looks.turn_id = "t2"
     await touched.check_files()
-    assert len(looks.paths) == len(files) and len(told) == 3 and "0001" in told[2]
+    assert len(looks.paths) == len(files) and len(notices) == 3 and "0001" in notices[2]
 
 
 @pytest.mark.req("L5")

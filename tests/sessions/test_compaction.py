@@ -44,22 +44,22 @@ async def test_a_resumed_compacted_session_sends_the_same_request(tmp_path: Path
         await chat(talk, 6)
         await compacted(rig, talk)
         await talk.say("go on")
-        told = talk.live.session.history.messages("p")
+        kept = talk.live.session.history.messages("p")
         calibration = talk.of(UsageReport)[-1].calibration
         begun = prefix_of(rig.model)
         assert begun[1][-1].name == "search_history"
     async with running(tmp_path, [text("yes")]) as rig:
         again = await rig.reopen(talk.session_id)
-        assert again.live.session.history.messages("p") == told
+        assert again.live.session.history.messages("p") == kept
         await again.say("and now?")
         sent = rig.model.requests[0].messages
-        assert sent[1:-1] == told[1:]
+        assert sent[1:-1] == kept[1:]
         assert prefix_of(rig.model) == begun
         assert problem_of(sent) == ""
         assert [event.reason for event in again.of(CacheLost)] == ["compaction", "tools"]
         assert calibration != 1.0
         fork = await rig.manager.fork(talk.session_id)
-        assert fork.session.history.messages("p")[: len(told)] == told
+        assert fork.session.history.messages("p")[: len(kept)] == kept
 
 
 @pytest.mark.req("O4", "O5", "O6")
@@ -83,9 +83,9 @@ async def test_a_resumed_session_sends_changed_project_documents_but_the_origina
     async with running(tmp_path) as rig:
         again = await rig.reopen(talk.session_id)
         await again.say("and now?")
-        told = prefix_of(rig.model)[0].text
-        assert "Use blanks." in told and "Use tabs." not in told
-        assert "Today's date: 1920" in told  # the date on which the session began
+        prefix = prefix_of(rig.model)[0].text
+        assert "Use blanks." in prefix and "Use tabs." not in prefix
+        assert "Today's date: 1920" in prefix  # the date on which the session began
         assert [event.reason for event in again.of(CacheLost)] == ["documents"]
 
 

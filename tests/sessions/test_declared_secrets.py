@@ -55,9 +55,9 @@ async def test_a_value_declared_for_a_tool_is_neither_sent_nor_stored(
         events = [str(event.data) async for event in session.run("Do it.")]
     assert "DECLARED" in str(os.environ) and "[secret removed]" in str(events)
     assert os.environ["PATH"].split(os.pathsep)[0] in str(model.requests[-1].messages), "PATH is no secret"
-    told = [event for event in events if VALUE in event and "echo" not in event]
+    leaks = [event for event in events if VALUE in event and "echo" not in event]
     logs = [path.read_text() for path in (tmp_path / "state").rglob("*.jsonl")]
-    assert not told and logs and not [log for log in logs if VALUE in log]
+    assert not leaks and logs and not [log for log in logs if VALUE in log]
 
 
 DECLARED: dict[str, dict[str, Any]] = {

@@ -33,7 +33,7 @@ def exported(*bodies: Body) -> str:
 
 def test_an_exported_transcript_has_every_kind_of_item_as_markdown_in_order() -> None:
     end = ToolCallEnd("c", "shell", "out\n", "exit 0", False, "", 5, 4)
-    told = exported(
+    page = exported(
         UserMessage("Fix it."),
         SaidItem("reasoning", "r", "Hm."),
         ToolUse("c", "shell", "ls", '{"command":"ls"}', "done", end),
@@ -46,7 +46,7 @@ def test_an_exported_transcript_has_every_kind_of_item_as_markdown_in_order() ->
         TurnEnd("completed", (FileSum("/w/a.py", "modify", 1, 2),)),
     )
 
-    assert told.startswith("# Fix \\[it\\](http://x) \\# now\n\n- Folder: `` /w/`a` ``\n\n## You, ")
+    assert page.startswith("# Fix \\[it\\](http://x) \\# now\n\n- Folder: `` /w/`a` ``\n\n## You, ")
     pieces = (
         "\n\n> Fix it.\n",
         "### Reasoning\n\n> Hm.\n",
@@ -59,7 +59,7 @@ def test_an_exported_transcript_has_every_kind_of_item_as_markdown_in_order() ->
         "### Agent (interrupted)\n\n> Done.\n",
         "*End of the turn:* completed\n\n- `/w/a.py` (modify, +1 -2)\n",
     )
-    places = [told.find(piece) for piece in pieces]
+    places = [page.find(piece) for piece in pieces]
     assert -1 not in places and places == sorted(places)
 
 
@@ -72,8 +72,8 @@ def test_a_code_fence_is_longer_than_fences_in_its_text_and_a_quote_prefixes_eve
 
 @given(st.text(alphabet="`a \n\r~>#", max_size=30))
 def test_every_line_of_an_exported_message_is_inside_its_markdown_quote(text: str) -> None:
-    told = exported(UserMessage(text), SaidItem("text", "p", text), Notice("error", text, text))
-    body = told.split("\n\n", 2)[2]
+    page = exported(UserMessage(text), SaidItem("text", "p", text), Notice("error", text, text))
+    body = page.split("\n\n", 2)[2]
     for line in body.split("\n"):
         assert not line or line.startswith((">", "## You, ", "### Agent", "**Error:** ")), line
     assert "\n" not in code(text)

@@ -71,8 +71,8 @@ async def test_a_search_ignores_what_git_ignores(
         (tmp_path / name).write_text("word\n")
     (tmp_path / ".gitignore").write_text(ignore)
     git(tmp_path, "init", "-q")
-    told = await LocalSearch(str(tmp_path), program).grep("word", str(tmp_path), ".", GrepOptions())
-    assert sorted({line.path for line in told.lines}) == found
+    matches = await LocalSearch(str(tmp_path), program).grep("word", str(tmp_path), ".", GrepOptions())
+    assert sorted({line.path for line in matches.lines}) == found
 
 
 @pytest.mark.report("BurntSushi/ripgrep#2329")

@@ -44,17 +44,17 @@ async def test_an_abort_ends_the_model_stream_processes_and_subagents_before_ses
                 processes[item.envelope.kind] = len(processes_with(token))
         await talk.live.ended.wait()
         assert talk.live.session.state == "CLOSED"
-        told = [envelope.event for envelope in talk.envelopes]
+        emitted = [envelope.event for envelope in talk.envelopes]
     assert said.read_text() == "ready\ntold\n"
     assert anyio.current_time() - begun >= 2  # the time between SIGTERM and SIGKILL
     # the stream ends before the processes
     assert streams["assistant_text_end"] == 0 and processes["assistant_text_end"] > 0
     assert processes["tool_call_end"] == processes["terminal_exit"] == 0
-    cut = next(event for event in told if isinstance(event, AssistantTextEnd))
+    cut = next(event for event in emitted if isinstance(event, AssistantTextEnd))
     assert (cut.text, cut.interrupted) == ("Half a sen", True)
-    agent = [event for event in told if isinstance(event, SubagentChanged)][-1]
+    agent = [event for event in emitted if isinstance(event, SubagentChanged)][-1]
     assert (agent.status, agent.reason) == ("failed", "interrupted")
     kinds = [envelope.kind for envelope in talk.envelopes]
     assert kinds.count("tool_call_start") == kinds.count("tool_call_end") == 2
     assert kinds[-3:] == ["state", "processing_end", "session_end"]
-    assert told[-1] == SessionEnd("CLOSED", "aborted")
+    assert emitted[-1] == SessionEnd("CLOSED", "aborted")

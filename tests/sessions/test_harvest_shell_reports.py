@@ -85,5 +85,5 @@ async def test_files_that_a_shell_reads_at_its_start_add_nothing(
     noisy.write_text("echo NOISE\n")
     monkeypatch.setenv("BASH_ENV", str(noisy))
     monkeypatch.setenv("ENV", str(noisy))
-    (told,) = await read_by_model(tmp_path, shell("echo shown"))
-    assert "shown" in told and "NOISE" not in told
+    (output,) = await read_by_model(tmp_path, shell("echo shown"))
+    assert "shown" in output and "NOISE" not in output

@@ -54,7 +54,7 @@ print(json.dumps({"modules": sorted(sys.modules)}))
 """
 
 
-def told(program: str, folder: Path) -> dict[str, object]:
+def run_program(program: str, folder: Path) -> dict[str, object]:
     root = str(Path(__file__).resolve().parents[2])
     environ = {
         **os.environ,
@@ -78,7 +78,7 @@ def loaded(found: dict[str, object]) -> list[str]:
 
 def test_a_first_message_imports_and_sends_nothing_of_unused_features(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
-    found = told(SESSION, tmp_path)
+    found = run_program(SESSION, tmp_path)
     assert loaded(found) == []
     assert found["tools"] == [
         "read_file", "write_file", "edit_file", "shell", "grep", "glob", "processes", "plan", "ask_user",
@@ -89,4 +89,4 @@ def test_a_first_message_imports_and_sends_nothing_of_unused_features(tmp_path: 
 
 
 def test_server_start_imports_no_modules_of_unused_features(tmp_path: Path) -> None:
-    assert loaded(told(SERVER, tmp_path)) == []
+    assert loaded(run_program(SERVER, tmp_path)) == []

@@ -203,5 +203,5 @@ async def test_a_sandbox_setting_is_reported_as_not_applied_to_open_sessions(tmp
     async with running(tmp_path, []) as rig:
         assert rig.manager.change_settings({"sandbox": {"enabled": True}}) == []
         await rig.talk()
-        (told,) = rig.manager.change_settings({})
-    assert told.startswith("agentLs.sandbox") and "are closed" in told
+        (problem,) = rig.manager.change_settings({})
+    assert problem.startswith("agentLs.sandbox") and "are closed" in problem

@@ -152,12 +152,12 @@ class Slow(Credentials):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_asked, self.is_told = threading.Event(), threading.Event()
+        self.is_asked, self.may_answer = threading.Event(), threading.Event()
 
     def known_secrets(self) -> frozenset[str]:
         if threading.current_thread() is not threading.main_thread():
             self.is_asked.set()
-            assert self.is_told.wait(DEADLINE_S)
+            assert self.may_answer.wait(DEADLINE_S)
         return super().known_secrets()
 
 
@@ -174,7 +174,7 @@ async def test_a_session_can_be_opened_after_a_cancelled_creation(
         request.cancel()  # as the cancellation of a client's request does
         with pytest.raises(asyncio.CancelledError):
             await request
-        credentials.is_told.set()
+        credentials.may_answer.set()
         (made,) = (rig.state / "workspaces").glob("*/sessions/*")
         with anyio.fail_after(DEADLINE_S):
             live = await rig.manager.open_session(made.name)
@@ -272,7 +272,7 @@ async def test_an_edit_by_another_session_during_the_opening_of_a_session_is_a_p
             (other.session_id, ("LAST\n",), "pending"),
         ]
         assert not [
-            hunk for told in other.of(HunkStateChanged) for hunk in told.hunks if hunk.state == "gone"
+            hunk for event in other.of(HunkStateChanged) for hunk in event.hunks if hunk.state == "gone"
         ]
 
 

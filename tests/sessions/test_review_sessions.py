@@ -75,8 +75,8 @@ async def test_a_review_decision_during_a_model_call_is_sent_once_with_the_next_
         ]
         gate.open()
         await talk.until("processing_end")
-        told = [len(reviews(request)) for request in rig.model.requests]
-        assert told == [0, 0, 0, 1, 1], "in the history once, from the next call on"
+        counts = [len(reviews(request)) for request in rig.model.requests]
+        assert counts == [0, 0, 0, 1, 1], "in the history once, from the next call on"
         assert "because" in reviews(rig.model.requests[-1])[0]
         assert all(problem_of(request.messages) == "" for request in rig.model.requests)
         turns = [turn for turn in talk.live.session.history.turns if isinstance(turn, SteeringTurn)]

@@ -152,8 +152,8 @@ async def test_roll_back_reports_conflicting_files_and_force_restores_them(
         file = rig.folder / "a.txt"
         file.write_text("one\nTWO!\nthree\nmy four\n")
         done = await back(rig, talk, second)
-        (told,) = [it for it in done.files if it.state == "conflict"]
-        assert (told.path, [(at.start, at.end) for at in told.at]) == (str(file), [(3, 4)])
+        (conflict,) = [it for it in done.files if it.state == "conflict"]
+        assert (conflict.path, [(at.start, at.end) for at in conflict.at]) == (str(file), [(3, 4)])
         assert texts(rig.folder) == {"a.txt": "one\nTWO!\nthree\nmy four\n"}
         forced = await back(rig, talk, second, force=True, conversation=False)
         assert file.read_text() == "one\nTWO\nthree\nfour\n"

@@ -173,7 +173,7 @@ async def test_a_pattern_tells_nothing_of_files_outside(tmp_path: Path, pattern:
     (tmp_path / "project/sub").mkdir(parents=True)
     (tmp_path / "secret").write_text("x")
     names = [str(tmp_path / it) if pattern == "{}" else it for it in ("secret", "absent")]
-    told = []
+    texts = []
     for number, name in enumerate(names):
         model = FakeProvider([call("glob", pattern=pattern.format(name)), text("Done.")])
         given = options(tmp_path, model, trusted=True) | {"state_dir": tmp_path / f"state{number}"}
@@ -181,8 +181,8 @@ async def test_a_pattern_tells_nothing_of_files_outside(tmp_path: Path, pattern:
             await session.ask("go")
             (record,) = await session.calls()
         assert record.error
-        told.append(record.error.message.replace(name, "NAME"))
-    assert told[0] == told[1]
+        texts.append(record.error.message.replace(name, "NAME"))
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.report("anthropics/claude-code#23916")
@@ -193,8 +193,8 @@ async def test_the_newest_file_comes_first(tmp_path: Path, ripgrep: str | None) 
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (2_000_000 - age, 2_000_000 - age))
-    told = (await ToolCalls(real).call(GLOB, pattern="**/*.md")).text
-    assert [line for line in told.split("\n") if line.endswith(".md")] == [
+    output = (await ToolCalls(real).call(GLOB, pattern="**/*.md")).text
+    assert [line for line in output.split("\n") if line.endswith(".md")] == [
         "m.md",
         "a.md",
         "z.md",
@@ -241,13 +241,13 @@ async def test_a_notebook_is_read_with_its_failures_and_without_its_pictures(
     (tmp_path / "n.ipynb").write_text(
         json.dumps(notebook(cell(["plot()"], id="x1", outputs=[picture, failure, bare])))
     )
-    told = (await calls.call(READ_FILE, file_path="n.ipynb")).text
+    output = (await calls.call(READ_FILE, file_path="n.ipynb")).text
     assert (
-        "plot()" in told
-        and "KeyError" in told
-        and "image/png" in told
-        and "\x1b" not in told
-        and len(told) < 2_000
+        "plot()" in output
+        and "KeyError" in output
+        and "image/png" in output
+        and "\x1b" not in output
+        and len(output) < 2_000
     )
 
 
@@ -303,5 +303,5 @@ async def test_matches_over_several_lines_are_limited_by_lines(tmp_path: Path, r
     (tmp_path / "f").write_text("line 2\nline 3 x\nline 2\nline 3\n")
     real: Any = LocalEnvironment(str(tmp_path), ripgrep=ripgrep)
     given = {"pattern": "line 2\\nline 3", "path": "f", "multiline": True}
-    told = (await ToolCalls(real).call(GREP, **given, max_results=2)).text
-    assert "f:1:line 2\nf:2:line 3 x" in told and "f:3" not in told
+    output = (await ToolCalls(real).call(GREP, **given, max_results=2)).text
+    assert "f:1:line 2\nf:2:line 3 x" in output and "f:3" not in output

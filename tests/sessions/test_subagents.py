@@ -93,8 +93,8 @@ async def test_a_subagent_killed_with_its_process_is_reported_as_interrupted(
         starts = sorted(event.call_id for event in talk.of(ToolCallStart))
         assert starts == sorted(event.call_id for event in talk.of(ToolCallEnd))
         await talk.say("again")
-    told = [end.output for end in talk.of(ToolCallEnd) if end.call_id in ("w2", "w3")]
-    assert "failed (interrupted)" in told[0] and told[1].endswith("Found.")
+    outputs = [end.output for end in talk.of(ToolCallEnd) if end.call_id in ("w2", "w3")]
+    assert "failed (interrupted)" in outputs[0] and outputs[1].endswith("Found.")
     said = [message.text for message in again.agents["search"].requests[0].messages]
     assert "Looking" in said and said[-1] == "go on"
 
@@ -120,10 +120,10 @@ async def test_history_items_of_a_subagent_have_the_subagent_id(tmp_path: Path) 
     async with running(tmp_path, model=cast) as rig:
         talk = await rig.talk(say="go")
         page = await rig.manager.archive.history(talk.session_id, None, 50)
-    told = [(item.body.kind, item.agent_id) for item in reversed(page.items)]
-    mine = [kind for kind, agent_id in told if not agent_id]
+    kinds = [(item.body.kind, item.agent_id) for item in reversed(page.items)]
+    mine = [kind for kind, agent_id in kinds if not agent_id]
     assert mine == ["user", "tool", "subagent", "tool", "text", "end"]
-    assert [kind for kind, agent_id in told if agent_id == "agent_1"] == ["text"]
+    assert [kind for kind, agent_id in kinds if agent_id == "agent_1"] == ["text"]
 
 
 async def test_usage_of_subagents_is_in_the_totals_after_a_resume(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ async def test_a_question_is_restored_and_its_answer_continues_the_turn(how: str
         await talk.until("processing_end")
         assert [it.answers for it in talk.of(QuestionAnswered)] == [("blue",)]
         assert len(talk.of(QuestionAsked)) == 1
-        told = {result.tool_call_id: result.content for result in rig.results()}
-        assert told["ask"] == "The user answers:\nblue" and "one" in told["read"]
+        contents = {result.tool_call_id: result.content for result in rig.results()}
+        assert contents["ask"] == "The user answers:\nblue" and "one" in contents["read"]
         assert problem_of(rig.model.requests[-1].messages) == ""
     starts = [start.call_id for start in talk.of(ToolCallStart)]
     assert sorted(starts) == sorted(end.call_id for end in talk.of(ToolCallEnd)) == ["ask", "read"]

@@ -132,8 +132,8 @@ async def test_a_resumed_turn_continues_after_the_last_proposed_hunk_is_decided(
         await talk.until("processing_end")
         check(rig, talk)
         assert (work / "a.txt").read_text() == "ONE\nkeep\nlast\n"
-        told = rig.results()[-1].content
-        assert "leave it" in told and "+ONE" in told
+        result = rig.results()[-1].content
+        assert "leave it" in result and "+ONE" in result
         assert not any("Review:" in words for words in rig.user_texts()), "told once, by the result"
         assert talk.of(ProcessingEnd) == [ProcessingEnd("completed")]
         states = [event.state for event in talk.of(StateChanged) if event.state != "CLOSED"]
@@ -165,8 +165,8 @@ async def test_review_decisions_in_three_processes_are_reported_in_one_tool_resu
         await talk.until("processing_end")
         check(rig, talk)
         assert (work / "a.txt").read_text() == "mine\nEins\nx\ntwo\ny\nTHREE\n"
-        told = rig.results()[-1].content
-        assert "Eins" in told and "The user says: no" in told and "+THREE" in told and "-one" in told
+        result = rig.results()[-1].content
+        assert "Eins" in result and "The user says: no" in result and "+THREE" in result and "-one" in result
 
 
 @pytest.mark.parametrize("decision", ["keep", "undo"])

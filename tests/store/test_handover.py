@@ -174,14 +174,14 @@ def test_acquiring_a_lock_is_retried_if_another_process_replaces_the_lock_file(t
 
 def test_an_owner_on_another_host_counts_as_alive_and_a_dead_local_owner_as_no_owner(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    for owner, is_told in (
+    for owner, is_reported in (
         (Owner(1, "1", "elsewhere"), True),
         (Owner(2**22 + 1, "1", make_own_owner().host), False),
     ):
         path.write_bytes(
             json.dumps({"pid": owner.pid, "started": owner.started, "host": owner.host}).encode()
         )
-        assert (locks.owner_of(path) is not None) is is_told
+        assert (locks.owner_of(path) is not None) is is_reported
         assert locks.recorded_owner(path) == owner
     assert locks.owner_of(tmp_path / "none") is None
 

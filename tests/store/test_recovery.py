@@ -232,8 +232,8 @@ def _check(envelopes: list[Envelope], session: Session, provider: FakeProvider) 
             assert asked == []
         asked = [call.id for call in turn.tool_calls] if isinstance(turn, AssistantTurn) else []
     said = [turn.content for turn in session.history.turns if isinstance(turn, UserTurn)]
-    told = [e.event.text for e in envelopes if isinstance(e.event, UserInput)]
-    assert said == told
+    texts = [e.event.text for e in envelopes if isinstance(e.event, UserInput)]
+    assert said == texts
     steered = [turn.content for turn in session.history.turns if isinstance(turn, SteeringTurn)]
     assert steered == [e.event.text for e in envelopes if isinstance(e.event, SteeringInjected)]
     assert steered.count("look closer") <= 1
@@ -362,8 +362,8 @@ async def test_after_a_resume_a_pending_approval_waits_again_and_the_answer_cont
     tmp_path: Path,
 ) -> None:
     events, session = await _cut_where(tmp_path, lambda record: _is_event(record, "approval_requested"))
-    told = [envelope.kind for envelope in events]
-    assert told[: told.index("tool_call_end") + 1] == [
+    kinds = [envelope.kind for envelope in events]
+    assert kinds[: kinds.index("tool_call_end") + 1] == [
         "session_start",
         "state",
         "approval_resolved",

@@ -48,7 +48,7 @@ class FakeEditorHost:
         self.blocks: dict[str, str] = {}
         self.save_note = ""
         self.applied: list[Edit] = []
-        self.told_changed: list[str] = []
+        self.reported_changes: list[str] = []
         self.saves = 0
 
     def text(self, path: str) -> str:
@@ -111,7 +111,7 @@ class FakeEditorHost:
         return document.text
 
     async def files_changed(self, paths: Sequence[str]) -> None:
-        self.told_changed += paths
+        self.reported_changes += paths
         for path in self._documents.keys() & set(paths if self._on_disk else ()):
             text = _maybe_saved(path)
             if text is None:

@@ -104,7 +104,7 @@ class LyingEditor:
         self._tasks = tasks
         self._sleep = sleep
         self._parser = FrameParser()
-        self._told = ""
+        self._sent_text = ""
         self._is_telling = False
         self._document: SyncedDocument | None = None
         self._say(
@@ -126,7 +126,7 @@ class LyingEditor:
 
     def open(self, text: str) -> None:
         self._document = SyncedDocument(self.uri, text, 1, self.protocol.client)
-        self._told = text
+        self._sent_text = text
         item = {"uri": self.uri, "languageId": "text", "version": self.version, "text": text}
         self._say({"method": "textDocument/didOpen", "params": {"textDocument": item}})
 
@@ -219,9 +219,9 @@ class LyingEditor:
             await self._sleep(0.001)
 
     def _tell_now(self) -> None:
-        if self._document is None or self._told == self.text:
+        if self._document is None or self._sent_text == self.text:
             return
-        self._told = self.text
+        self._sent_text = self.text
         document = {"uri": self.uri, "version": self.version}
         changes = [{"text": self.text}]
         self._say(

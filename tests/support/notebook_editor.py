@@ -67,7 +67,7 @@ class NotebookEditor:
         language = cell["language"]
         return {"uri": cell["uri"], "languageId": language, "version": 1, "text": cell["text"]}
 
-    def _told(self, cell: dict[str, Any]) -> dict[str, Any]:
+    def _cell_to_wire(self, cell: dict[str, Any]) -> dict[str, Any]:
         return {"kind": cell["kind"], "document": cell["uri"], "metadata": {"id": cell["id"]}}
 
     async def open(self) -> None:
@@ -75,7 +75,7 @@ class NotebookEditor:
             "uri": self.uri,
             "notebookType": "jupyter-notebook",
             "version": 1,
-            "cells": [self._told(cell) for cell in self.cells],
+            "cells": [self._cell_to_wire(cell) for cell in self.cells],
         }
         documents = [self._document(cell) for cell in self.cells]
         await self.editor.client.notify(
@@ -89,12 +89,14 @@ class NotebookEditor:
 
     async def run(self, at: int) -> None:
         """Report that the user has run a cell. Its outputs are not sent, because clients do not sync them."""
-        told = self._told(self.cells[at]) | {"executionSummary": {"executionOrder": 7, "success": True}}
-        await self._change({"data": [told]})
+        cell = self._cell_to_wire(self.cells[at]) | {
+            "executionSummary": {"executionOrder": 7, "success": True}
+        }
+        await self._change({"data": [cell]})
 
     async def forget_run(self, at: int) -> None:
         """Report a cell without its execution, as VS Code does after a save."""
-        await self._change({"data": [self._told(self.cells[at])]})
+        await self._change({"data": [self._cell_to_wire(self.cells[at])]})
 
     async def save(self) -> None:
         """Write the notebook in the editor's own JSON layout, and report the save."""
@@ -141,7 +143,7 @@ class NotebookEditor:
         start, count = splice["start"], len(splice["was"])
         added = [self._cell(c["language"], c["text"], c.get("id", "")) for c in splice["cells"]]
         gone, self.cells[start : start + count] = self.cells[start : start + count], added
-        array = {"start": start, "deleteCount": count, "cells": [self._told(cell) for cell in added]}
+        array = {"start": start, "deleteCount": count, "cells": [self._cell_to_wire(cell) for cell in added]}
         structure = {
             "array": array,
             "didOpen": [self._document(cell) for cell in added],
@@ -216,10 +218,10 @@ async def opened(
         async with server_process(env=env) as server:
             editor = Editor(server.client)
             options = {"agentLs": {"mode": "full", **settings}}
-            told = await server.client.initialize(
+            result = await server.client.initialize(
                 folder=project, capabilities=abilities, initializationOptions=options
             )
-            assert told["capabilities"]["notebookDocumentSync"]["notebookSelector"]
+            assert result["capabilities"]["notebookDocumentSync"]["notebookSelector"]
             found = NotebookEditor(editor, path)
             async with anyio.create_task_group() as group:
                 group.start_soon(found.serve)

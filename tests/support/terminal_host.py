@@ -111,19 +111,19 @@ class Watch:
 
     def __init__(self) -> None:
         self.terminal: CommandTerminal | None = None
-        self.told: list[bool] = []
+        self.reports: list[bool] = []
         self._seen = 0
 
     def report_terminal(self, terminal: CommandTerminal) -> None:
         self.terminal = terminal
 
     def report_waiting(self, waiting: bool) -> None:
-        self.told.append(waiting)
+        self.reports.append(waiting)
 
     async def until_waits(self) -> None:
-        await eventually(lambda: bool(self.told) and self.told[-1])
-        self._seen = len(self.told)
+        await eventually(lambda: bool(self.reports) and self.reports[-1])
+        self._seen = len(self.reports)
 
     async def until_goes_on(self) -> None:
         """Wait until the command has read the typed input, even if it waits for more already."""
-        await eventually(lambda: False in self.told[self._seen :])
+        await eventually(lambda: False in self.reports[self._seen :])

@@ -71,9 +71,9 @@ class VsCodeChat:
         while "\n" not in self._rest:
             self._rest += await self._lines.receive()
         line, _, self._rest = self._rest.partition("\n")
-        told = json.loads(line)
+        state = json.loads(line)
         self.displayed = Displayed(
-            tuple(told["lines"]), tuple(told["buttons"]), told["session"], told["isIdle"]
+            tuple(state["lines"]), tuple(state["buttons"]), state["session"], state["isIdle"]
         )
 
 

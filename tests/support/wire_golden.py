@@ -78,7 +78,7 @@ def answer(response: Response) -> dict[str, Any]:
 
     The origins of parts are in `back`.
     """
-    told = {
+    found = {
         "id": response.id,
         "model": response.model,
         "finish": [response.finish_reason.kind, response.finish_reason.raw],
@@ -86,7 +86,7 @@ def answer(response: Response) -> dict[str, Any]:
         "warnings": [*response.warnings],
         "parts": [_part(part) for part in response.message.parts],
     }
-    return {key: value for key, value in told.items() if value or key == "parts"}
+    return {key: value for key, value in found.items() if value or key == "parts"}
 
 
 def back(codec: Codec, request: Request, message: Message) -> list[Any]:
@@ -102,9 +102,9 @@ def back(codec: Codec, request: Request, message: Message) -> list[Any]:
 
 def failure(error: LlmError) -> dict[str, Any]:
     """Return an error in the form of a golden file's `error`."""
-    told: dict[str, Any] = {"class": type(error).__name__, "text": str(error), "retryable": error.retryable}
-    told |= {"retry_after_s": error.retry_after_s} if error.retry_after_s is not None else {}
-    return told | ({"code": error.code} if isinstance(error, ProviderError) and error.code else {})
+    found: dict[str, Any] = {"class": type(error).__name__, "text": str(error), "retryable": error.retryable}
+    found |= {"retry_after_s": error.retry_after_s} if error.retry_after_s is not None else {}
+    return found | ({"code": error.code} if isinstance(error, ProviderError) and error.code else {})
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

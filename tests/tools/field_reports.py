@@ -159,8 +159,8 @@ def shorten() -> None:
                 short = f'pytest.mark.report("{ast.literal_eval(node.args[0])}")'
             for word in node.keywords if isinstance(node.func, ast.Name) else ():
                 if word.arg != "id":
-                    told = ast.get_source_segment(before, word) or ""
-                    short = re.sub(rf",\s*{re.escape(told)}", "", short)
+                    word_source = ast.get_source_segment(before, word) or ""
+                    short = re.sub(rf",\s*{re.escape(word_source)}", "", short)
             after = after.replace(long, short)
         if after != before:
             path.write_text(after, encoding="utf-8")

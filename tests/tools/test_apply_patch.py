@@ -177,8 +177,8 @@ async def test_apply_patch_when_several_positions_match_then_the_choice_is_repor
     calls = session({"f": "x\ny\nx\n"})
     output = await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", "@@", "-x", "+z"))
     assert calls.text("f") == "z\ny\nx\n"
-    told = "[f, chunk 1: its lines occur 2 times, at lines 1, 3; the one at line 1 was changed."
-    assert told in output.text
+    note = "[f, chunk 1: its lines occur 2 times, at lines 1, 3; the one at line 1 was changed."
+    assert note in output.text
 
 
 LOOSE: dict[str, str | bytes] = {"f": "# one\nx \n# two\nx\t\n"}

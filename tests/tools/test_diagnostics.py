@@ -58,10 +58,10 @@ async def test_problems_are_listed_worst_first_with_their_source() -> None:
 async def test_a_file_without_problems_is_reported_with_a_note_if_the_check_is_unfinished() -> None:
     host = KnownCode(files=[of("a.py", CodeProblem(0, "hint", "short"), settled=False)])
 
-    told = await calls().call(diagnostics(host), file_path="a.py")
+    output = await calls().call(diagnostics(host), file_path="a.py")
 
     assert host.asked == ["/project/a.py"]
-    assert told.text.splitlines() == [
+    assert output.text.splitlines() == [
         "The editor's tools report no problems of a.py of this severity (1 weaker ones; severity all shows them).",
         "[The editor's tools are still checking a.py: call this tool again later.]",
     ]
@@ -85,11 +85,11 @@ async def test_many_problems_are_listed_in_pages() -> None:
 async def test_problem_messages_of_a_file_that_may_not_be_read_are_hidden() -> None:
     host = KnownCode(files=[of(".env", CodeProblem(0, "error", "K=1 is unused"))])
 
-    told = (await calls().call(diagnostics(host))).text
+    output = (await calls().call(diagnostics(host))).text
 
     assert (
-        told.startswith(".env:1: error [not shown: the file looks like a file with secrets")
-        and "K=1" not in told
+        output.startswith(".env:1: error [not shown: the file looks like a file with secrets")
+        and "K=1" not in output
     )
     with pytest.raises(SecretFileError):
         await calls().call(diagnostics(host), file_path=".env")

@@ -282,9 +282,9 @@ async def test_edit_file_when_folder_then_the_environments_error_passes_through(
 async def test_edit_file_with_read_first_overwrite_needs_no_earlier_read() -> None:
     calls = ToolCalls(MemoryEnvironment({"f": "one\ntwo\n"}))
     calls.context = replace(calls.context, read_first="overwrite")
-    told = await edit(calls, "one", "ONE")
+    output = await edit(calls, "one", "ONE")
     assert calls.text("f") == "ONE\ntwo\n"
-    assert CHANGED_ELSEWHERE not in told
+    assert CHANGED_ELSEWHERE not in output
     calls.environment.put("f", "ONE\ntwo\nmine\n")
     calls.context = replace(calls.context, read_first="overwrite")
     assert CHANGED_ELSEWHERE in await edit(calls, "two", "TWO"), "a file that is known is compared as ever"

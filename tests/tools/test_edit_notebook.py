@@ -69,9 +69,9 @@ EDITS: list[tuple[dict[str, Any], list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sources", "told"), EDITS)
+@pytest.mark.parametrize(("arguments", "sources", "phrase"), EDITS)
 async def test_edit_notebook_changes_only_the_given_cell(
-    calls: ToolCalls, arguments: dict[str, Any], sources: list[str], told: str
+    calls: ToolCalls, arguments: dict[str, Any], sources: list[str], phrase: str
 ) -> None:
     await calls.call(READ_FILE, file_path="a.ipynb")
 
@@ -79,7 +79,7 @@ async def test_edit_notebook_changes_only_the_given_cell(
 
     cells = await cells_in(calls)
     assert ["".join(cell["source"]) for cell in cells] == sources
-    assert told in output.text and [state.path for state in output.files] == [PATH]
+    assert phrase in output.text and [state.path for state in output.files] == [PATH]
     kept = [cell for cell in cells if cell["id"] == "calc" and cell["cell_type"] == "code"]
     assert all(cell["outputs"] == CELLS[1]["outputs"] and cell["execution_count"] == 1 for cell in kept)
 

@@ -66,8 +66,8 @@ async def test_glob_reads_the_pattern_as_a_shell_does(
     calls: ToolCalls, tmp_path: Path, pattern: str, found: list[str], others: list[str]
 ) -> None:
     write(tmp_path, *found, *others)
-    told = (await calls.call(GLOB, pattern=pattern)).text.split("\n")
-    assert sorted(line for line in told if line in {*found, *others}) == sorted(found), told
+    lines = (await calls.call(GLOB, pattern=pattern)).text.split("\n")
+    assert sorted(line for line in lines if line in {*found, *others}) == sorted(found), lines
 
 
 GREPS: list[Any] = [
@@ -127,8 +127,8 @@ async def test_a_range_behind_the_end_gives_what_there_is(tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 7)))
     real: Any = LocalEnvironment(str(tmp_path))
     calls = ToolCalls(real)
-    told = (await calls.call(READ_FILE, file_path="a.txt", offset=5, limit=900)).text
-    assert "line 5" in told and "line 6" in told and "line 4" not in told
+    output = (await calls.call(READ_FILE, file_path="a.txt", offset=5, limit=900)).text
+    assert "line 5" in output and "line 6" in output and "line 4" not in output
     for limit in (0, -3):
         with pytest.raises(Exception, match="limit"):
             await calls.call(READ_FILE, file_path="a.txt", limit=limit)
@@ -140,8 +140,8 @@ async def test_what_the_project_ignores_is_left_out(calls: ToolCalls, tmp_path: 
     write(tmp_path, "node_modules/a.js", "src/b.js", "deep/.env")
     (tmp_path / ".gitignore").write_text("node_modules\n.env\n")
     (tmp_path / ".git").mkdir()
-    for told in (await calls.call(GLOB, pattern="**/*"), await calls.call(GREP, pattern="needle")):
-        assert "src/b.js" in told.text and "node_modules/a" not in told.text and ".env" not in told.text
+    for output in (await calls.call(GLOB, pattern="**/*"), await calls.call(GREP, pattern="needle")):
+        assert "src/b.js" in output.text and "node_modules/a" not in output.text and ".env" not in output.text
 
 
 @pytest.mark.report("anthropics/claude-code#2224")  # fmt: skip

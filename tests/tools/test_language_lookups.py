@@ -174,18 +174,18 @@ async def test_locations_in_unreadable_files_are_listed_without_their_text(tmp_p
     ]
     tools, host = await bounded(root, places)
 
-    told = (await tools.call(references(host), file_path="a.py", line=1, symbol="key")).text
+    output = (await tools.call(references(host), file_path="a.py", line=1, symbol="key")).text
 
-    rows = dict(row.split(" ", 1) for row in told.splitlines())
+    rows = dict(row.split(" ", 1) for row in output.splitlines())
     assert rows["a.py:1:"] == "key = 1"
     assert "file with secrets" in rows[".env:1"] and "policy" in rows["hidden.py:1"]
     assert rows[f"{outside}:1"] == "[text not shown: outside the workspace]"
     assert "no file" in rows["jdt://x/Key.class:4"]
-    assert not any(word in told for word in ("of the user", "'hidden'", "far"))
+    assert not any(word in output for word in ("of the user", "'hidden'", "far"))
 
     tools, host = await bounded(root, [Symbol("PASSWORD", "variable", FoundLocation(names[1], 0), 0)])
-    told = (await tools.call(symbols(host), query="pass")).text
-    assert told.startswith(".env:1: variable [name not shown:") and "PASSWORD" not in told
+    output = (await tools.call(symbols(host), query="pass")).text
+    assert output.startswith(".env:1: variable [name not shown:") and "PASSWORD" not in output
 
 
 @pytest.mark.req("T14")

@@ -38,8 +38,8 @@ async def test_a_file_whose_name_is_not_utf_8_is_said_to_need_a_command(tmp_path
         (odd / os.fsdecode(name)).write_text("x\n")
     calls = ToolCalls(LocalEnvironment(str(tmp_path), environ={}))  # type: ignore[arg-type]
     for tool, more in ((READ_FILE, {}), (EDIT_FILE, {"old_string": "x", "new_string": "y"})):
-        told = await refused(calls, tool, file_path="odd/bad\ufffd.txt", **more)
-        assert "not UTF-8" in told and "Did you mean" not in told and "bad?.txt" in told
+        words = await refused(calls, tool, file_path="odd/bad\ufffd.txt", **more)
+        assert "not UTF-8" in words and "Did you mean" not in words and "bad?.txt" in words
     other = await refused(calls, READ_FILE, file_path="odd/bad.txt")
     assert "bad1.txt" in other and "\ufffd" not in other
 
@@ -57,8 +57,8 @@ async def test_a_search_that_takes_too_long_says_what_helps_for_a_file_and_for_a
 ) -> None:
     monkeypatch.setattr(grep, "SEARCH_LIMIT_S", 0.01)
     calls = ToolCalls(SlowSearches({"big.txt": "x\n"}))
-    told = await refused(calls, grep.GREP, pattern="x", path=path)
-    assert word in told and ("big.txt" in told) == (path == "big.txt")
+    reason = await refused(calls, grep.GREP, pattern="x", path=path)
+    assert word in reason and ("big.txt" in reason) == (path == "big.txt")
 
 
 WRITE = """

@@ -64,7 +64,7 @@ async def test_shell_result_contains_the_output_followed_by_exit_code_and_durati
 @pytest.mark.spec("loop 9.4.2", "loop 9.4.3")
 @pytest.mark.req("T5", "L2", "P3")
 @pytest.mark.parametrize(
-    ("limits", "asked_ms", "expected_ms", "is_told"),
+    ("limits", "asked_ms", "expected_ms", "is_reported"),
     [
         pytest.param(ShellLimits(), None, 10_000, False, id="default"),
         pytest.param(ShellLimits(120_000), None, 120_000, False, id="profile-default"),
@@ -74,13 +74,13 @@ async def test_shell_result_contains_the_output_followed_by_exit_code_and_durati
     ],
 )
 async def test_shell_when_a_timeout_is_requested_then_the_maximum_applies(
-    limits: ShellLimits, asked_ms: int | None, expected_ms: int, is_told: bool
+    limits: ShellLimits, asked_ms: int | None, expected_ms: int, is_reported: bool
 ) -> None:
     seen: list[tuple[str, CommandOptions]] = []
     calls = ToolCalls(commands(result(), seen), limits=limits)
     output = await calls.call(SHELL, command="x", timeout_ms=asked_ms)
     assert seen[0][1].timeout_ms == expected_ms
-    assert ("600000" in output.text) is is_told
+    assert ("600000" in output.text) is is_reported
 
 
 async def test_shell_timeout_message_contains_the_maximum_that_shortened_the_timeout() -> None:

@@ -51,8 +51,8 @@ async def test_hidden_files_are_searched_and_ignored_ones_are_not(
 ) -> None:
     write(tmp_path, **dict.fromkeys([*names, ".cache/no.txt", "out/no.txt"], "needle\n"))
     write(tmp_path, **{".gitignore": ".cache\nout/\n"})
-    told = (await calls.call(GREP, pattern="needle", path=path)).text
-    assert all(name in told for name in names) and "no.txt" not in told
+    output = (await calls.call(GREP, pattern="needle", path=path)).text
+    assert all(name in output for name in names) and "no.txt" not in output
 
 
 @pytest.mark.report("google-gemini/gemini-cli#8596")
@@ -74,8 +74,8 @@ async def test_names_of_folders_may_have_brackets(calls: ToolCalls, tmp_path: Pa
             "src/app/l/page.tsx": "x",
         },
     )
-    told = (await calls.call(GLOB, pattern=pattern)).text
-    assert ("[[...slug]]" if "slug" in pattern else "[locale]/(auth)/page.tsx") in told
+    output = (await calls.call(GLOB, pattern=pattern)).text
+    assert ("[[...slug]]" if "slug" in pattern else "[locale]/(auth)/page.tsx") in output
 
 
 BROKEN: list[Any] = [
@@ -124,7 +124,7 @@ async def test_odd_entries_hide_no_others(calls: ToolCalls, tmp_path: Path) -> N
         listed = (await calls.call(LIST_DIR, path=".")).text
     finally:
         (tmp_path / "shut").chmod(0o700)
-    assert all(name in told for name in ("a.txt", "d/b.txt") for told in (found, named))
+    assert all(name in output for name in ("a.txt", "d/b.txt") for output in (found, named))
     assert all(name in listed for name in ("a.txt", "d", "gone", "loop", "up", "pipe", "locked", "shut"))
 
 
@@ -147,13 +147,13 @@ async def test_of_a_long_line_the_part_around_the_match_is_shown(
     calls: ToolCalls, tmp_path: Path, width: int
 ) -> None:
     write(tmp_path, **{"a.min.js": "é" * width + "NEEDLE" + "x" * width + "\n"})
-    told = (await calls.call(GREP, pattern="NEEDLE")).text
-    assert "éNEEDLEx" in told and len(told) < 3_000 and "\ufffd" not in told
+    output = (await calls.call(GREP, pattern="NEEDLE")).text
+    assert "éNEEDLEx" in output and len(output) < 3_000 and "\ufffd" not in output
 
 
 @pytest.mark.report("bug-ops/zeph#725")
 async def test_many_results_are_cut_and_the_cut_is_told(calls: ToolCalls, tmp_path: Path) -> None:
     write(tmp_path, **{f"f{n}.txt": "needle\n" * 200 for n in range(30)})
-    told = (await calls.call(GREP, pattern="needle")).text
-    assert len(told) < 60_000 and told.count("needle") < 6_000
-    assert "first 100 matches" in told.split("\n")[-1]
+    output = (await calls.call(GREP, pattern="needle")).text
+    assert len(output) < 60_000 and output.count("needle") < 6_000
+    assert "first 100 matches" in output.split("\n")[-1]

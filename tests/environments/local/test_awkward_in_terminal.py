@@ -148,7 +148,7 @@ async def test_a_program_that_redraws_its_screen_is_reported_as_waiting_only_whe
 
     assert result.output.endswith("quit? q\n") and result.exit_code == 0
     # Eight redraws could each be reported, but only the question should be; a slow machine may report some redraws.
-    assert watch.told.count(True) <= 6
+    assert watch.reports.count(True) <= 6
 
 
 async def host_has_terminal(host: FakeTerminalHost) -> None:

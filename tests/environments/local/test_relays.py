@@ -247,7 +247,7 @@ async def test_input_from_the_server_is_written_to_the_terminal_without_blocking
             result = await env.exec_command("read -rp 'name: ' name; echo $name", call(watch=watch))
 
     assert result.output == "name: ü\nü\n"
-    assert watch.told == [True, False]
+    assert watch.reports == [True, False]
     assert watch.terminal
     await watch.terminal.write("to nobody")
 
@@ -319,7 +319,7 @@ async def test_a_busy_or_sleeping_command_is_not_reported_as_waiting_for_input(e
     watch = Watch()
     await env.exec_command("printf 'no line end'; sleep 0.8; echo; sleep 0.8 | cat", call(watch=watch))
 
-    assert watch.told == []
+    assert watch.reports == []
 
 
 async def test_a_command_gets_the_size_of_its_terminal_also_after_a_resize(

@@ -70,13 +70,13 @@ async def confined(
     terminals: TerminalHost | None = None,
     **settings: object,
 ) -> AsyncIterator[SandboxedEnvironment]:
-    told: list[RecordedEvent] = []
+    events: list[RecordedEvent] = []
     inner = LocalEnvironment(str(root), terminals=terminals, limits=LocalLimits(terminate_grace_ms=grace_ms))
-    confinement = make_sandbox(root, root.parent / "state", told, **settings)
+    confinement = make_sandbox(root, root.parent / "state", events, **settings)
     environment = SandboxedEnvironment(inner, confinement, asked or Asked())
     await environment.initialize()
     try:
-        assert confinement.is_started, told
+        assert confinement.is_started, events
         yield environment
     finally:
         await environment.cleanup()
@@ -393,11 +393,11 @@ async def test_folders_added_by_the_settings_can_be_written(root: Path, kind: st
 async def test_sandbox_start_emits_one_line_with_the_sandbox_kind_folder_and_network_access(
     root: Path, kind: str, tmp_path: Path
 ) -> None:
-    told: list[RecordedEvent] = []
-    confinement = make_sandbox(root, tmp_path / "state", told, use=kind)
+    events: list[RecordedEvent] = []
+    confinement = make_sandbox(root, tmp_path / "state", events, use=kind)
     await confinement.start_sandbox()
     confinement.take_down()
-    (event,) = told
+    (event,) = events
     assert isinstance(event, Warning) and event.code == "sandbox" and "\n" not in event.message
     assert str(root) in event.message and "no network" in event.message and kind in event.message
 
@@ -429,10 +429,10 @@ async def test_landlock_is_unavailable_if_it_would_leave_credentials_readable(tm
     """Landlock can only allow: it cannot exclude a file inside the workspace."""
     home = Path(os.environ["HOME"])
     (home / ".ssh").mkdir()
-    told: list[RecordedEvent] = []
-    confinement = make_sandbox(home, tmp_path / "state", told, use="landlock")
+    events: list[RecordedEvent] = []
+    confinement = make_sandbox(home, tmp_path / "state", events, use="landlock")
     await confinement.start_sandbox()
-    (event,) = told
+    (event,) = events
     assert (
         not confinement.is_started and isinstance(event, Warning) and "needs your approval" in event.message
     )

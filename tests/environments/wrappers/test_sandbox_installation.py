@@ -65,9 +65,9 @@ def start_there(folder: Path, root: Path) -> Any:
 @pytest.mark.parametrize("place", ["tmp/tools/venv", "home/venv", "project/.venv"])
 def test_no_place_of_the_installation_leads_to_a_weaker_sandbox(tmp_path: Path, place: str) -> None:
     (tmp_path / "project").mkdir()
-    told = start_there(tmp_path / place, tmp_path / "project")
-    assert told["kind"] == "bubblewrap" and not told["why"]
-    assert told["free"] == "42\n" == told["looking"], "commands find the same Python in the sandbox"
+    found = start_there(tmp_path / place, tmp_path / "project")
+    assert found["kind"] == "bubblewrap" and not found["why"]
+    assert found["free"] == "42\n" == found["looking"], "commands find the same Python in the sandbox"
     assert not (tmp_path / place / "planted").exists(), (
         "commands cannot change the program that confines them"
     )

@@ -60,10 +60,10 @@ async def play(
     chosen = {"mode": "full", "approve": lambda request: False, "trusted": True, "provider": provider, **more}
     options = personal_options(tmp_path, model, settings={"hooks": {"foreign": True}}, **chosen)
     async with agent_ls.open_session(**{**options, "adapters": {provider: model}}) as session:
-        told = [event for words in ("first", "second") async for event in session.run(words)]
+        seen = [event for words in ("first", "second") async for event in session.run(words)]
     log = tmp_path / "log"
-    ends = [it for it in told if isinstance(it, ToolCallEnd)]
-    warnings = [it.message for it in told if isinstance(it, Warning)]
+    ends = [it for it in seen if isinstance(it, ToolCallEnd)]
+    warnings = [it.message for it in seen if isinstance(it, Warning)]
     return model, ends, warnings, log.read_text() if log.exists() else ""
 
 
@@ -162,8 +162,8 @@ async def test_a_hook_runs_as_often_as_its_author_means(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: dict[str, Any], log: str
 ) -> None:
     script = (call("glob", pattern="*"), shell("true"))
-    *_, told = await play(tmp_path, monkeypatch, CLAUDE, events, *script)
-    assert told == log
+    *_, written = await play(tmp_path, monkeypatch, CLAUDE, events, *script)
+    assert written == log
 
 
 ALLOWING = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"%s}}'

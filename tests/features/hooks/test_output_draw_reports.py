@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 CONTEXT = """echo '{"hookSpecificOutput": {"hookEventName": "%s", "additionalContext": "CANARY"}}'"""
-TOLD: list[Any] = [
+CONTEXTS: list[Any] = [
     reported("QwenLM/qwen-code#2815", "PostToolUse", CONTEXT % "PostToolUse" + "; echo no >&2; exit 2"),
     reported("QwenLM/qwen-code#11612", "SessionStart", "echo CANARY"),
     reported("Digital-Process-Tools/claude-remember#451", "UserPromptSubmit", "echo '[10:54 CEST -- CANARY]'"),
@@ -29,7 +29,7 @@ TOLD: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("event", "command"), TOLD)
+@pytest.mark.parametrize(("event", "command"), CONTEXTS)
 async def test_what_a_hook_prints_reaches_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str, command: str
 ) -> None:

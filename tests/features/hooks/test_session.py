@@ -91,15 +91,15 @@ async def test_the_model_knows_what_a_formatter_changed(tmp_path: Path, formatte
 
 @pytest.mark.req("T15")
 async def test_a_pre_tool_use_hook_gets_the_arguments_and_can_deny_the_tool_call(tmp_path: Path) -> None:
-    told = tmp_path / "told.json"
-    body = f"open({str(told)!r}, 'w').write(json.dumps([event, dict(os.environ)]))\n"
+    file = tmp_path / "told.json"
+    body = f"open({str(file)!r}, 'w').write(json.dumps([event, dict(os.environ)]))\n"
     body += "print('not today', file=sys.stderr)\nsys.exit(2)"
     write_hooks(tmp_path / "state/hooks.json", PreToolUse=("Bash", script(tmp_path / "hooks", body)))
     model = FakeProvider([shell("touch made"), [text("Done.")]])
     ends, _ = await played(tmp_path, model)
     assert ends[0].is_error and "not today" in ends[0].output
     assert not (tmp_path / "project/made").exists()
-    event, environ = json.loads(told.read_text())
+    event, environ = json.loads(file.read_text())
     assert event["tool_name"] == "Bash" and event["tool_input"]["command"] == "touch made"
     assert event["session_id"] == event["sessionId"] and event["hook_event_name"] == "PreToolUse"
     assert event["cwd"] == str(tmp_path / "project") == environ["CLAUDE_PROJECT_DIR"]
@@ -260,16 +260,16 @@ async def test_a_hooks_allow_does_not_skip_approvals_that_every_mode_needs(tmp_p
 
 @pytest.mark.req("T15")
 async def test_a_hook_that_changes_the_arguments_every_time_fails_the_tool_call(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    file = tmp_path / "told"
     body = (
-        f"open({str(told)!r}, 'a').write('x')\n"
+        f"open({str(file)!r}, 'a').write('x')\n"
         "new = {'command': event['tool_input']['command'] + ' again'}\n"
         "print(json.dumps({'hookSpecificOutput': {'updatedInput': new}}))"
     )
     write_hooks(tmp_path / "state/hooks.json", PreToolUse=script(tmp_path / "hooks", body))
     ends, _ = await played(tmp_path, FakeProvider([shell("touch made"), [text("Done.")]]))
     assert ends[0].is_error and not (tmp_path / "project/made").exists()
-    assert 1 < len(told.read_text()) <= 10
+    assert 1 < len(file.read_text()) <= 10
 
 
 @pytest.mark.req("T15")
@@ -283,15 +283,15 @@ async def test_a_stop_hook_that_always_blocks_causes_only_one_extra_model_call(t
 
 @pytest.mark.req("T15", "H17")
 async def test_hooks_do_not_receive_the_content_of_a_file_that_the_model_may_not_read(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    command = script(tmp_path / "hooks", f"open({str(told)!r}, 'a').write(json.dumps(event))")
+    file = tmp_path / "told"
+    command = script(tmp_path / "hooks", f"open({str(file)!r}, 'a').write(json.dumps(event))")
     events = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
     write_hooks(tmp_path / "state/hooks.json", **dict.fromkeys(events, command))
     (tmp_path / "project").mkdir()
     (tmp_path / "project/.env").write_text("KEY=SECRETWORD")
     model = FakeProvider([call("read_file", file_path=".env"), [text("Done.")]])
     ends, _ = await played(tmp_path, model, mode="ask")
-    assert ends[0].is_error and "SECRETWORD" not in (told.read_text() if told.exists() else "")
+    assert ends[0].is_error and "SECRETWORD" not in (file.read_text() if file.exists() else "")
 
 
 STOPPING: list[Any] = [

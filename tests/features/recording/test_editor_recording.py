@@ -125,7 +125,7 @@ async def recorded(tmp_path: Path) -> Path:
         await talk.say("go")
         edited = ("c-rename_symbol", "c-apply_code_action")
         files = (DiagnosedFile(path, 1, is_settled=True),)
-        assert [(told.call_id, told.files) for told in talk.of(EditDiagnosed)] == [
+        assert [(event.call_id, event.files) for event in talk.of(EditDiagnosed)] == [
             (it, files) for it in edited
         ]
         tasks.cancel_scope.cancel()
@@ -141,10 +141,10 @@ async def test_recorded_editor_answers_are_replayed_without_an_editor(tmp_path: 
     file = await recorded(tmp_path)
     (tmp_path / "project").rename(tmp_path / "gone")
 
-    told = await played(file)
+    result = await played(file)
 
-    assert told.differences == []
-    assert told.files == {str(tmp_path / "project" / "a.py"): b"two = 1 + 1\n"}
+    assert result.differences == []
+    assert result.files == {str(tmp_path / "project" / "a.py"): b"two = 1 + 1\n"}
 
 
 async def test_replay_reports_an_editor_answer_that_is_missing_from_the_recording(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ async def test_replay_reports_an_editor_answer_that_is_missing_from_the_recordin
     missing = ('{"place":"rename"', '{"place":"action_changes"')
     file.write_text("".join(line for line in lines if not line.startswith(missing)))
 
-    told = await played(file)
+    result = await played(file)
 
-    assert any(it.startswith("not recorded: rename ") for it in told.differences) and told.files == {}
+    assert any(it.startswith("not recorded: rename ") for it in result.differences) and result.files == {}
 
 
 async def test_replay_of_a_recording_without_an_editor_offers_no_editor_tools(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ async def test_replay_of_a_recording_without_an_editor_offers_no_editor_tools(tm
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if not line.startswith('{"place":"answers"')))
 
-    told = await played(file)
+    result = await played(file)
 
-    assert any("Unknown tool: definition" in it for it in told.differences)
+    assert any("Unknown tool: definition" in it for it in result.differences)
 
 
 def test_language_tool_queries_and_results_are_encoded_and_decoded_unchanged() -> None:

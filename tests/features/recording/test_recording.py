@@ -95,11 +95,11 @@ async def test_replay_without_the_project_gives_the_same_events_and_edits(
     project = tmp_path / "project"
     project.rename(tmp_path / "gone")
 
-    told = await played(file)
+    result = await played(file)
 
-    assert told.differences == []
-    assert (told.calls, told.files) == (6, {str(project / "a.txt"): b"two\n"})
-    assert told.events > 20
+    assert result.differences == []
+    assert (result.calls, result.files) == (6, {str(project / "a.txt"): b"two\n"})
+    assert result.events > 20
     assert not project.exists()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -159,8 +159,8 @@ async def test_replay_of_a_modified_recording_reports_the_step_that_differs(
     whole = file.read_text()
     assert change(whole) != whole
     file.write_text(change(whole))
-    told = await played(file)
-    assert any(expected in words for words in told.differences), told.differences
+    result = await played(file)
+    assert any(expected in words for words in result.differences), result.differences
 
 
 async def test_replay_of_a_truncated_recording_reports_differences(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_an_invalid_recording_is_refused_with_a_hint(tmp_path: Path, content: st
 
 
 async def test_the_recorded_walkthrough_session_still_replays() -> None:
-    told = await played(GOLDEN)
-    assert told.differences == []
-    assert list(told.files) == ["/home/ada/shop/shop/cart.py"]
+    result = await played(GOLDEN)
+    assert result.differences == []
+    assert list(result.files) == ["/home/ada/shop/shop/cart.py"]
 
 
 @pytest.mark.parametrize(
@@ -310,6 +310,6 @@ async def test_steers_queued_messages_answers_and_stops_are_replayed_at_the_same
                     case ProcessingEnd():
                         break
         tasks.cancel_scope.cancel()
-    told = await played(file)
-    assert told.differences == []
-    assert told.calls == len(provider.requests) == 5
+    result = await played(file)
+    assert result.differences == []
+    assert result.calls == len(provider.requests) == 5

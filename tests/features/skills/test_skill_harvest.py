@@ -101,11 +101,13 @@ AGENTS: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "is_found", "is_told"), AGENTS)
-def test_the_file_of_a_subagent_is_read_or_told(home: Path, text: str, is_found: bool, is_told: bool) -> None:
+@pytest.mark.parametrize(("text", "is_found", "is_reported"), AGENTS)
+def test_the_file_of_a_subagent_is_read_or_told(
+    home: Path, text: str, is_found: bool, is_reported: bool
+) -> None:
     command(home / ".claude/agents/test.md", text)
     got = load_agent_kinds(SkillSettings(), str(home / "state"), None)
-    assert (bool(got.found), bool(got.problems)) == (is_found, is_told)
+    assert (bool(got.found), bool(got.problems)) == (is_found, is_reported)
     assert all(kind.instructions for kind in got.found.values())
 
 

@@ -86,8 +86,8 @@ async def test_a_recorded_fetch_is_replayed_without_the_network(tmp_path: Path) 
         ]
         async with running(tmp_path, script, settings=settings) as rig:
             await (await rig.talk(answers=allow)).say("fetch them")
-            told = [result.content for result in rig.results()]
-    assert "Hello" in told[0] and "404" in told[1] and "cannot be fetched" in told[2]
+            contents = [result.content for result in rig.results()]
+    assert "Hello" in contents[0] and "404" in contents[1] and "cannot be fetched" in contents[2]
     (path,) = (tmp_path / "state" / "recordings").glob("*.jsonl")
     done = await replay(read_recording(path))
     assert done.differences == []

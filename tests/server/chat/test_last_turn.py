@@ -19,7 +19,7 @@ from agent_ls.server.chat.transcript import ChatTranscript
 
 pytestmark = pytest.mark.req("H8", "R4")
 
-TOLD = "One.\n\nTwo.\n\n> Stopped.\n"
+ANSWER = "One.\n\nTwo.\n\n> Stopped.\n"
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ TOLD = "One.\n\nTwo.\n\n> Stopped.\n"
     ids=["whole", "cut", "within a line", "the user wrote below", "within a line, and below", "nothing"],
 )
 def test_missing_text_is_added_after_the_existing_text(shown: str, written: str, rest: str) -> None:
-    found, missing = split_answer(shown, TOLD)
+    found, missing = split_answer(shown, ANSWER)
     assert "\n".join(line.rstrip() for line in found.split("\n")) == written
     assert missing == rest
 
 
 def test_text_lost_from_the_log_stays_in_the_document() -> None:
-    told = "One.\n\nTwo w … (interrupted)\n\n> Stopped.\n"
-    assert split_answer("\nOne.\n\nTwo words\nand mo\n", told) == (
+    answer = "One.\n\nTwo w … (interrupted)\n\n> Stopped.\n"
+    assert split_answer("\nOne.\n\nTwo words\nand mo\n", answer) == (
         "\nOne.\n\nTwo words\nand mo",
         "\n\n> Stopped.\n",
     )
@@ -50,7 +50,7 @@ def test_text_lost_from_the_log_stays_in_the_document() -> None:
 
 @pytest.mark.parametrize("shown", ["\nAnother answer.\n", "\nOne.\n\n2.\n\nTwo.\n"])
 def test_nothing_is_written_into_an_edited_answer(shown: str) -> None:
-    assert split_answer(shown, TOLD) == (shown.rstrip(), "\n")
+    assert split_answer(shown, ANSWER) == (shown.rstrip(), "\n")
 
 
 def test_an_answer_is_recognised_by_its_lines() -> None:
@@ -94,11 +94,11 @@ def test_assistant_text_with_a_missed_start_is_written_completely_at_its_end_eve
     turn = last_turn(log(UserInput("b", "", ""), AssistantTextStart("p-1")), transcript)
     assert turn and turn.open_parts == {"p-1"} and not turn.is_over
     transcript.set_missed_starts(turn.open_parts)
-    told = [
+    parts = [
         transcript.feed(Envelope("s-1", seq, "2026-01-01T00:00:00.000Z", event, turn_id="t-1"))
         for seq, event in (
             (None, Delta("assistant_text_delta", "p-1", 4, "end.")),
             (3, AssistantTextEnd("p-1", "The end.")),
         )
     ]
-    assert told == ["", "The end.\n"]
+    assert parts == ["", "The end.\n"]

@@ -28,9 +28,9 @@ def test_the_diagnostic_of_a_proposal_has_the_proposed_text() -> None:
 
 
 def test_a_diagnostic_is_not_longer_than_an_editor_can_display() -> None:
-    told = mark("pending", tuple(f"{n}{'x' * 1_000}\n" for n in range(100)), ())
-    assert told.endswith("\n\u2026 92 more")
-    assert max(map(len, told.splitlines())) == 160 and len(told.splitlines()) == 11
+    found = mark("pending", tuple(f"{n}{'x' * 1_000}\n" for n in range(100)), ())
+    assert found.endswith("\n\u2026 92 more")
+    assert max(map(len, found.splitlines())) == 160 and len(found.splitlines()) == 11
 
 
 def test_control_characters_of_a_line_are_escaped_in_a_diagnostic() -> None:

@@ -37,8 +37,8 @@ def test_an_escape_sequence_hides_no_part_of_a_command_or_change_under_approval(
 @pytest.mark.req("H7", "H8")
 def test_the_reason_of_an_approval_is_in_the_chat() -> None:
     request = asked(CommandEffect("ls", "/w"))
-    told = ChatTranscript().feed(Envelope("s-1", 1, "2026-01-01T00:00:00.000Z", request, turn_id="t-1"))
-    assert told.endswith(f"```sh\nls\n```\n\n> because\n> {HOW}\n")
+    text = ChatTranscript().feed(Envelope("s-1", 1, "2026-01-01T00:00:00.000Z", request, turn_id="t-1"))
+    assert text.endswith(f"```sh\nls\n```\n\n> because\n> {HOW}\n")
 
 
 @pytest.mark.req("H7", "H8")
