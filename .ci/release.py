@@ -144,8 +144,8 @@ def stage(target: Path, version: str, epoch: int, repository: str) -> None:
 
 
 def add_fields(manifest: Path, **fields: object) -> None:
-    told = json.loads(manifest.read_text("utf-8")) | fields
-    manifest.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    content = json.loads(manifest.read_text("utf-8")) | fields
+    manifest.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def stamp_tree(folder: Path, version: str, epoch: int) -> None:
@@ -324,8 +324,8 @@ def current_version() -> str:
 
 
 def source_epoch() -> int:
-    told = os.environ.get("SOURCE_DATE_EPOCH") or _run(["git", "log", "-1", "--format=%ct"], ROOT).strip()
-    return int(told)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH") or _run(["git", "log", "-1", "--format=%ct"], ROOT).strip()
+    return int(epoch)
 
 
 def _run(command: list[str], folder: Path, environ: dict[str, str] | None = None) -> str:

@@ -32,7 +32,7 @@ NOISE = 1.2
 LEAST_FLOOR = 0.05  # ms or MiB; a ratio to a smaller value has no meaning
 
 
-def told(story: str, server: str, model: Model, scale: Scale) -> Figures:
+def measure_story(story: str, server: str, model: Model, scale: Scale) -> Figures:
     """Run the scenario `story` with a new process of `server` in a new folder. Return its figures."""
     with tempfile.TemporaryDirectory() as base:
         folder, state = Path(base) / "work", Path(base) / "state"
@@ -56,7 +56,7 @@ def measure(runs: int, scale: Scale) -> dict[str, dict[str, list[float]]]:
         for _ in range(runs):
             for story in ("starting", "single", *STORIES):
                 for server in SERVERS if story == "starting" else ("floor", "agent-ls"):
-                    for figure, value in told(story, server, model, scale).items():
+                    for figure, value in measure_story(story, server, model, scale).items():
                         found[figure][server].append(value)
     return found
 

@@ -31,17 +31,17 @@ def changed(before: str | None, after: str | None, path: str = PATH) -> FileChan
 
 
 def test_the_diff_of_a_changed_notebook_cell_contains_source_lines_without_json() -> None:
-    lines = changed(notebook("x = 1", "y = 2"), notebook("x = 1", "y = 3", ran=2))
+    found = changed(notebook("x = 1", "y = 2"), notebook("x = 1", "y = 3", ran=2))
 
-    assert (lines.added, lines.removed) == (1, 1)
-    assert "-y = 2\n+y = 3\n" in lines.diff and "=== cell 2 (code)" in lines.diff
-    assert "execution_count" not in lines.diff and '"' not in lines.diff
+    assert (found.added, found.removed) == (1, 1)
+    assert "-y = 2\n+y = 3\n" in found.diff and "=== cell 2 (code)" in found.diff
+    assert "execution_count" not in found.diff and '"' not in found.diff
 
 
 def test_the_diff_of_a_new_notebook_contains_cell_lines_without_json() -> None:
-    lines = changed(None, notebook("x = 1"))
+    found = changed(None, notebook("x = 1"))
 
-    assert "+x = 1\n" in lines.diff and "cell_type" not in lines.diff
+    assert "+x = 1\n" in found.diff and "cell_type" not in found.diff
 
 
 @pytest.mark.parametrize(
