@@ -89,6 +89,7 @@ _SPENT = Topic(
     ),
     _any(
         r"payment (is )?required|no payment method|add a payment|\brecharge\b|\btop[ -]?up\b|\bin arrears\b|past due",
+        r"account is not active.{0,20}billing",
         r"(session|plan|usage) limit (was |has been |is )?(reached|exceeded|hit)|billing is not (enabled|active)",
         r"quota.{0,20}exhausted.{0,20}(plan|premium)|exhausted your.{0,40}quota|insufficient (quota|balance|credit)",
         r"充值|欠费|余额不足|额度不足",
@@ -104,7 +105,7 @@ _FILTERED = Topic(
     ),
     _any(r"flagged|block|reject|refus|denied|filter|interven|trigger|detect|violat|contain"),
     _any(
-        r"\b(content|prompt|input|output|request) (was |is |has been )?(flagged|blocked)\b",
+        r"\b(content|prompt|input|output) (was |is |has been )?(flagged|blocked)\b|\brequest was flagged",
         r"^(unsafe|prohibited|sensitive|inappropriate|harmful) (content|words?)\b|content (blocked|filtered|risk)\b",
         r"敏感|违规|不安全|内容安全",
     ),
@@ -127,7 +128,7 @@ _KEY = Topic(
 )
 _DENIED = Topic(
     PermissionDeniedError,
-    _any(r"\b(country|countries|region|territory|location)\b|地区|国家"),
+    _any(r"\b(countr(y|ies)|regions?|territor(y|ies)|locations?)\b|地区|国家"),
     _any(rf"{_NOT} (available|supported|allowed)|unsupported|restricted|blocked|unavailable|不支持"),
     _any(
         r"(not|n't) (currently )?(authori[sz]ed|permitted|entitled|allowed) to (access|use|call)\b.{0,20}\b"

@@ -84,8 +84,7 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     (r"payload size exceeds|request (body|entity|payload) (is )?too large", RequestTooLargeError),
     (
         (
-            r"unsupported (countr|region|location)|(location|country|region|territory) (is )?not (supported|allowed)"
-            r"|is not allowed to use \w* ?model"
+            r"is not allowed to use \w* ?model"
             r"|organi[sz]ation has been (disabled|restricted)|requires terms acceptance"
         ),
         PermissionDeniedError,

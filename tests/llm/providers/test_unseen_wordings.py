@@ -279,7 +279,7 @@ OTHER_THINGS = """
     messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes
     the key 'a' is missing
     Invalid input: key must be a string
-    The parameter `location` is not supported
+    tools[0].parameters.properties.region is not supported
 """
 
 
