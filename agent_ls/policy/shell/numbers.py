@@ -33,10 +33,10 @@ _LENGTH = re.compile(r'"?\$\{#[A-Za-z_]\w*(?:\[@\])?\}"?|\$#')
 _COPY = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
 _SUM = re.compile(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
 _EXPRESSION = re.compile(
-    r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*+"
+    r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|0[xX][0-9a-fA-F]++|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*+"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_BASED = re.compile(r"\b\d+#\w+")
+_BASED = re.compile(r"\b(?:\d+#\w+|0[xX][0-9a-fA-F]+\b)")
 
 
 def is_sum(source: str, names: Collection[str]) -> bool:

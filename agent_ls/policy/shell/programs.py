@@ -44,6 +44,10 @@ _OF_BASH = re.compile(
     r"(?<!\$)\(\(|\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
+_LITERAL = re.compile(r"""'[^']*'|"(?:[^"\\`$]|\$(?![({]))*\"""")
+_ALL_CLEAR = re.compile(rf"""(?:{_LITERAL.pattern}|[^'"\\`#<]|<(?!<))*""")
+"""Matches code of which all shells read the same parts as quoted text."""
+_HELPS = (("--version",), ("--help",))
 _GNU = frozenset(
     "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout nice nohup stdbuf tar".split()
 )
@@ -118,7 +122,7 @@ class Programs:
             self._found.danger(why)
         if depth > MAX_WRAPPERS:
             self._found.doubt("It is nested too deeply to be checked.")
-        elif name in SHELLS and argv[1:] not in (("--version",), ("--help",)):
+        elif name in SHELLS and argv[1:] not in _HELPS:
             self._shell(words, state, stdin)
         elif name == "eval":
             if all(word.kind == "text" for word in words):
@@ -130,7 +134,7 @@ class Programs:
         elif depth == 0 and _fills_variables(words):
             self._found.add_command(argv, is_read_only=True)
             self._piped.append(argv)
-        elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)):
+        elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)) and argv[1:] not in _HELPS:
             self._wrapped(words, state, stdin, depth)
         else:
             self._plain(words, state, stdin, depth, is_usual=is_usual)
@@ -462,7 +466,7 @@ class Programs:
 
 def syntax_of_bash(code: str) -> str:
     """Return the first part of the code that other shells may read in another way, "" for none."""
-    found = _OF_BASH.search(code)
+    found = _OF_BASH.search(_LITERAL.sub("''", code) if _ALL_CLEAR.fullmatch(code) else code)
     return found[0] if found else ""
 
 

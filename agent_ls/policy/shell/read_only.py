@@ -104,7 +104,8 @@ _GIT_GLOBAL = frozenset(("--no-pager", "-P", "--no-optional-locks", "-C", "-c"))
 _SHORT_LIST = frozenset("cat cd cut echo grep head ls pwd rg tail test true wc :".split())
 _SHORT_LIST_OF_GIT = frozenset("branch diff log show status".split())
 GREPS = frozenset(("grep", "egrep", "fgrep", "rg", "zgrep"))
-_SCRIPT_FIRST = frozenset((*GREPS, "jq", "sed", "awk", "gawk", "mawk"))
+_AWKS = frozenset(("awk", "gawk", "mawk"))
+_SCRIPT_FIRST = frozenset((*GREPS, *_AWKS, "jq", "sed"))
 _SCRIPTED = {
     "sed": AllowedOptions(
         flags="nErsuz",
@@ -113,7 +114,7 @@ _SCRIPTED = {
             "quiet silent regexp-extended separate unbuffered null-data posix sandbox expression=".split()
         ),
     ),
-    **{name: AllowedOptions(valued="Fv") for name in ("awk", "gawk", "mawk")},
+    **{name: AllowedOptions(valued="Fv") for name in _AWKS},
 }
 
 
@@ -145,22 +146,24 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
 
 
 def prints_facts(argv: Sequence[str]) -> bool:
-    """Return whether a program that may act on more than this folder prints only its help, or tables of a file."""
-    return prints_help(argv) or (argv[0] == "sqlite3" and printers.sqlite_prints([*argv[1:]]))
+    """Return whether a program that may act on more prints only its help, a manual, or tables of a file."""
+    return (
+        prints_help(argv)
+        or (argv[0] == "sqlite3" and printers.sqlite_prints([*argv[1:]]))
+        or (argv[0] == "man" and is_read_only(argv))
+    )
 
 
 def prints_help(argv: Sequence[str]) -> bool:
     """Return whether a program prints only the help of one of its own commands, as with `kubectl get --help`."""
-    return (
-        len(argv) == 3
-        and argv[0] in _HELPS
-        and argv[2] == "--help"
-        and re.fullmatch(_HELPS[argv[0]], argv[1]) is not None
-    )
+    is_asked = len(argv) == 3 and argv[0] in _HELPS and argv[2] == "--help"
+    return is_asked and re.fullmatch(_HELPS[argv[0]], argv[1]) is not None
 
 
 def _without_runner(argv: Sequence[str]) -> Sequence[str]:
-    """Return the words of pip for `python -m pip`."""
+    """Return the words of pip for `python -m pip`, and those without the pager for `man -P cat`."""
+    if tuple(argv[:3]) == ("man", "-P", "cat"):
+        return ("man", *argv[3:])
     return ("pip", *argv[3:]) if argv[0] in _PYTHONS and tuple(argv[1:3]) == ("-m", "pip") else argv
 
 
@@ -380,8 +383,8 @@ def _ends_options(name: str) -> bool:
 def _may_become_option(name: str, arguments: Sequence[str], patterns: Sequence[int]) -> bool:
     """Return whether a pattern may match a file name that the command treats as an option."""
     ending = next((at for at, word in enumerate(arguments) if word == "--"), len(arguments))
-    allowed = COMMANDS.get(name)
-    if allowed is not None and (allowed.has_no_harmful_option or allowed.is_text):
+    # no version of awk takes a word after its program for an option, and only such words may be patterns (awk.py)
+    if name in _AWKS or has_no_harmful_option(name) or name in TEXT_ONLY:
         return False
     return any(
         _may_be_option(arguments[at])
@@ -462,6 +465,8 @@ def _letters(allowed: AllowedOptions, argument: str) -> int | None:
     """
     for at, letter in enumerate(argument[1:], start=1):
         if letter in allowed.apart:
+            if argument[2:].isdigit() and at == 1:
+                return 0
             return 1 if len(argument) == 2 else None
         if letter in allowed.attached:
             return 0

@@ -104,7 +104,7 @@ def _is_count(argv: Sequence[str], at: int) -> bool:
     )
 
 
-_COUNTING = frozenset("head tail sed awk gawk mawk cut fold ps jq".split())
+_COUNTING = frozenset("head tail sed awk gawk mawk cut fold ps jq lsof".split())
 
 
 def unknown_files(place: CheckedWord) -> str:
@@ -144,7 +144,9 @@ def pattern_for_options(place: CheckedWord) -> str:
 
 def pattern_for_parents(place: CheckedWord) -> str:
     """Older shells expand a pattern such as `.*` to `..` too."""
-    describes = place.name == "ls" and any(re.fullmatch("-[a-zA-Z]*d[a-zA-Z]*", word) for word in place.argv)
+    describes = place.name == "ls" and any(
+        re.fullmatch("-[a-zA-Z1]*d[a-zA-Z1]*", word) for word in place.argv
+    )
     if place.word.kind == "glob" and may_climb(place.word.text) and not describes:
         return f"`{place.word.source}` may match `..`."
     return ""

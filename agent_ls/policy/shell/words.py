@@ -26,12 +26,13 @@ _SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
 _OTHER_TILDE = re.compile(r"~(?!/|\Z)")
 _PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
 _HARMLESS_EXPANSION = re.compile(
-    r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|@)\](?::\d+(?::\d+)?)?|[A-Za-z_]\w*(?::?[-+][\w ./:@,+=-]*"
+    r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|@)\](?::\d+(?::\d+)?)?|[A-Za-z_]\w*(?::?[-+?][\w ./:@,+=-]*"
     r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
-    r"|//?[#%]?(?:[\w .:@,*?_-]|\\[./\\]|\[[\w-]+\])+(?:/[\w .:@,=_-]*)?|\^\^?|,,?))\}"
+    r"|//?[#%]?(?:[\w .:@,*?_-]|\\[./\\]|\[[\w-]+\])+(?:/(?:[\w .:@,=_-]*|\$'\\[nt]'))?|\^\^?|,,?))\}"
 )
 """Matches a length, an item, a default, a value without its beginning or end, a part of a value, and a changed value:
 they set nothing."""
+_EXIT_CODE = re.compile(r"\$\{PIPESTATUS\[\d\]\}")
 _SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _COMMIT = re.compile(
@@ -227,7 +228,8 @@ def _bare(source: str) -> Iterator[Word]:
 
 def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Word:
     name = source[2:-1] if _PLAIN_EXPANSION.fullmatch(source) else source[1:]
-    if source.startswith("${#") and _HARMLESS_EXPANSION.fullmatch(source):
+    is_count = source.startswith("${#") or _EXIT_CODE.fullmatch(source) is not None
+    if is_count and _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, number=NUMBER)
     if _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, is_single=is_quoted and "[@]" not in source)
