@@ -69,6 +69,36 @@ def test_a_command_line_that_avoids_the_harmful_files_on_disk_needs_no_approval(
     assert scratch.is_silent(command)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        'f=$(ls a.t*); cat "$f"',
+        'for d in $(ls bin); do head -1 "bin/$d"; done',
+        'ls bin | while read -r f; do head -1 "bin/$f"; done',
+        'd=$(ls bin | tail -1); cat "bin/$d"',
+        'f() { grep -c "$1" "$2"; }; f x a.txt',
+        "pushd src > /dev/null; ls; popd > /dev/null; cat a.txt",
+        "cd src; ls; cd -; cat a.txt",
+        'a=(b*.txt); cat "${a[0]}"',
+        'n=$(grep -n x a.txt | head -1 | cut -d: -f1); sed -n "${n},$((n+2))p" a.txt',
+        "cat {a,b}{.txt,.txt}",
+    ],
+)
+def test_names_that_the_line_itself_computes_need_no_approval_if_they_lead_nowhere_else(
+    command: str, scratch: Scratch
+) -> None:
+    assert scratch.is_silent(command)
+
+
+def test_a_pattern_for_ls_needs_approval_once_it_matches_a_folder(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.build()
+    assert scratch.is_silent('f=$(ls b*t | head -1); cat "$f"')
+    (scratch.work / "both").symlink_to("src")
+    (scratch.work / "bot").mkdir()
+    assert not scratch.is_silent('f=$(ls b*t | head -1); cat "$f"')
+
+
 LISTS = ["find . -name '*.txt' | xargs wc -l", "git ls-files | xargs wc -l", "rg --files | xargs ls -la"]
 
 

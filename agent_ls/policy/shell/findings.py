@@ -19,7 +19,8 @@ class LineFindings:
     `-`. `reads_listed`: no link in the folders that it lists may lead outside. `splits_matches`: no file that a
     pattern matches may have a name with blanks or wildcards. `changes`: the line is not read-only.
     `is_plain`: the words of its commands determine all effects of the line. `named`: those of `paths` whose content the
-    command does not read. `fed`: the commands that get words which another command prints.
+    command does not read. `only_files`: patterns that must match no folder. `fed`: the commands that get words which
+    another command prints.
     """
 
     home: str
@@ -42,10 +43,15 @@ class LineFindings:
     uses_xargs: bool = False
     is_plain: bool = True
     named: list[str] = field(default_factory=list)
+    only_files: list[str] = field(default_factory=list)
     fed: list[tuple[str, ...]] = field(default_factory=list)
 
     def doubt(self, why: str) -> None:
         self.doubts.append(why)
+
+    def doubt_expansion(self, word: Word) -> None:
+        text = shortened(word.problem or word.text)
+        self.doubt(f"Asked because of `{text}`: agent-ls cannot tell how the shell expands it.")
 
     def danger(self, why: str) -> None:
         self.dangers.append(why)
@@ -82,3 +88,7 @@ class LineFindings:
 
     def places(self, text: str, folders: Iterable[str]) -> list[str]:
         return [absolute(text, folder, self.home) for folder in folders]
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:40]}…"

@@ -139,6 +139,45 @@ def lists_names_only(argv: Sequence[str]) -> bool:
     )
 
 
+def listed(piped: Sequence[Sequence[str]], *, with_nulls: bool = False) -> tuple[tuple[str, ...], ...]:
+    """Return the commands of a pipeline if they print only names of files, () otherwise.
+
+    `with_nulls`: a null character, in place of a line break, must follow each name.
+    """
+    commands = tuple(map(tuple, piped))
+    if with_nulls:
+        return commands if len(commands) == 1 and lists_null_separated(commands[0]) else ()
+    is_listing = bool(commands) and lists_names_only(commands[0]) and not may_separate_by_null(commands[0])
+    return commands if is_listing and all(map(keeps_lines, commands[1:])) else ()
+
+
+def lines_of_ls(piped: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """Return a pattern that each line of a pipeline with `ls` matches, or the folder whose entries they are.
+
+    Both are "" for other pipelines.
+    """
+    if not piped or piped[0][0] != "ls" or not all(map(keeps_lines, piped[1:])):
+        return "", ""
+    operands = [word for word in piped[0][1:] if not _ORDERS.fullmatch(word)]
+    operand = "".join(operands)
+    if len(operands) > 1 or not _PLACE.fullmatch(operand) or ".." in operand:
+        return "", ""
+    if not operand and lists_folders(piped[0]):
+        return "*", ""
+    if "*" in operand or "?" in operand:
+        return operand, ""
+    return "", operand.rstrip("/") if lists_folders(piped[0]) else ""
+
+
+def lists_folders(argv: Sequence[str]) -> bool:
+    """Return whether ls prints what is in the folders that it is given, instead of their names."""
+    return not any(_has_flag("ls", word, "d") for word in argv[1:])
+
+
+_ORDERS = re.compile(r"-[1trSvUXcdu]+|--color=never|--sort=\w+|--group-directories-first|--reverse|--")
+_PLACE = re.compile(r"(?!-)[\w./*?-]*")
+
+
 def lists_null_separated(argv: Sequence[str]) -> bool:
     """Return whether the command prints only names that end with a null character and do not begin with `-`."""
     return argv[0] == "find" and [*argv][first_action(argv) :] == ["-print0"]
@@ -163,7 +202,7 @@ def keeps_lines(argv: Sequence[str]) -> bool:
 
 
 _KEEPS_LINES = {
-    "grep": r"(?:-[viEFwx]+\n)*[^-\n][^\n]*",
+    "grep": r"(?:-(?:[viEFwx]+|[iEFwx]*m\n?\d+)\n)*[^-\n][^\n]*", "sed": r"-n\n\d+p",
     "head": r"(?:-n\n?-?\d+|-\d+)?", "tail": r"(?:-n\n?[-+]?\d+|-\d+)?", "sort": "(?:-[rnuV]+)?", "uniq": "",
 }  # fmt: skip
 """For each program: a pattern for its arguments, one a line."""

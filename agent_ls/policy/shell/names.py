@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 ASSIGNING = frozenset(("export", "declare", "typeset", "local", "readonly", "unset"))
 SHELL_WORDS = frozenset(
@@ -18,6 +19,10 @@ _HARMLESS = re.compile(
 _HARMLESS_VALUES = frozenset(
     "PAGER=cat GIT_PAGER=cat MANPAGER=cat GH_PAGER=cat GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0".split()
 )
+_PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)(?<!\$\{#)[A-Za-z_]\w*")
+_TYPE_OF_FILE = re.compile(r"(?<!getopts )-type [a-z]\b")
+_LETTERS = re.compile(r"(?<!\w)-(\w+)")
+MAX_LETTERS = 40
 _SECRET = re.compile(
     r"KEY|TOKEN|SECRET|PASS|CRED|AUTH|PRIVATE|COOKIE|JWT|BEARER|WEBHOOK|_PWD|(?:\A|_)(?:PAT|DSN|PIN|SALT)(?:_|\Z)",
     re.IGNORECASE,
@@ -33,9 +38,20 @@ _CHANGING = re.compile(
     r"RIPGREP_CONFIG_PATH|XDG_\w+|DOCKER_\w+|BASH|TMPDIR|AWKPATH|AWKLIBPATH|LOCPATH|TERMINFO\w*|POSIXLY_CORRECT"
 )
 _OWN = re.compile(
-    r"[a-z][a-z0-9]{0,15}|[A-Z]|DIR|FILE|FILES|NAME|ROOT|SRC|BASE|COUNT|COMMIT|BRANCH|HASH|PATTERN"
+    r"[a-z][a-z0-9]{0,15}|(?!(?:npm|pnpm|yarn|rvm|auto|module)_)[a-z][a-z0-9]{0,15}(?:_(?!proxy\Z)[a-z0-9]{1,15}){1,3}"
+    r"|[A-Z]|DIR|FILE|FILES|NAME|ROOT|SRC|BASE|COUNT|COMMIT|BRANCH|HASH|PATTERN"
     r"|VERSION|TAG|LAST|LATEST|CURRENT|TOTAL|RESULT|SHA|REV|PKG|PREV|LINE|NUM|MSG|ITEM"
 )
+
+
+def names_in(text: str) -> Iterator[str]:
+    """Yield each variable name that the text may set: all names except expansions (`$x`).
+
+    This includes names that are attached to an option, as in `printf -vx`.
+    """
+    yield from _PLAIN_NAME.findall(_TYPE_OF_FILE.sub("", text))
+    for letters in _LETTERS.findall(text):
+        yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))
 
 
 def is_harmless(name: str, value: str = "") -> bool:
@@ -55,6 +71,19 @@ def changes_commands(name: str) -> bool:
 def is_secret(name: str) -> bool:
     """Return whether an environment variable with this name may hold a secret."""
     return bool(_SECRET.search(name)) and not is_own(name)
+
+
+def is_own_function(name: str) -> bool:
+    """Return whether a call of a function that the line defines runs it, and only the line calls it.
+
+    In some shells, their own special commands come before functions.
+    """
+    return re.fullmatch("[a-z][a-z0-9_]*", name) is not None and name not in _NOT_DEFINED
+
+
+_NOT_DEFINED = (
+    frozenset("source shift trap times exec eval set command_not_found_handle".split()) | SHELL_WORDS
+)
 
 
 def is_own(name: str) -> bool:

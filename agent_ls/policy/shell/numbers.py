@@ -19,10 +19,17 @@ _INPUT = rf"""(?:2>&1|{_VARIABLE}|'[^'\n]*+'|"(?:{_VARIABLE}|[^"`$\\\n])*+"|[^()
 _FROM = rf"""(?:\s*<\s*(?:[\w./-]+|{_VARIABLE}|"{_VARIABLE}"))"""
 _PATTERN = r"""(?:'[^'\n]*'|"[^"`$\\\n]*"|[\w.^][\w.^-]*)"""
 _GREP = rf"grep(?: -[ivwxEFs]+)* -[ivwxEFs]*c[ivwxEFs]* (?:-e )?{_PATTERN}"
+_GREP_LINES = (
+    rf"grep(?: -[iwxEF]+)* -[iwxEF]*n[iwxEF]*(?:m ?\d+)?(?: -[iwxEF]+| -m ?\d+)* (?:-e )?{_PATTERN} [\w.][\w./-]*"
+    "(?: 2>/dev/null)?"
+)
+"""Matches a search of one file. What it prints before `:` is a number, or a word for a file that is no text."""
+_FIRST_FIELD = r"(?:cut (?:-d ?: -f ?1|-f ?1 -d ?:)|awk -F: '\{print \$1\}')"
 _COUNTING = "|".join(
     (
         rf"(?:{_INPUT})*+ *wc -[lwcm]{_FROM}?",
         rf"(?:{_INPUT})*+ *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?",
+        rf"{_GREP_LINES} \|(?: (?:head|tail) (?:-n ?)?-?\d+ \|)? {_FIRST_FIELD}",
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
     )
 )

@@ -41,7 +41,7 @@ _PROGRAM_FOLDERS = frozenset(
 )
 _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING | runners.NAMES
 _OF_BASH = re.compile(
-    r"(?<!\$)\(\(|\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\bselect\b|\bfunction\b"
+    r"(?<!\$)\(\(|\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\b(?:pushd|popd)\b|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
 _LITERAL = re.compile(r"""'[^']*'|"(?:[^"\\`$]|\$(?![({]))*\"""")
@@ -78,22 +78,15 @@ class Programs:
         piped, self._piped = self._piped, []
         return piped
 
-    def end_listing(self, outer: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
-        """End a pipeline inside `outer`, and return its commands if it prints only names of files, () otherwise."""
-        piped, self._piped = self.listed(), [*outer]
+    def end_pipeline(self, outer: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
+        """End a pipeline inside `outer`, and return its commands."""
+        piped, self._piped = self._piped, [*outer]
         return piped
 
-    def listed(self, *, with_nulls: bool = False) -> tuple[tuple[str, ...], ...]:
-        """Return the commands of this pipeline so far if they print only names of files, () otherwise.
-
-        `with_nulls`: a null character, in place of a line break, must follow each name.
-        """
-        piped = tuple(self._piped)
-        if with_nulls:
-            return piped if len(piped) == 1 and listing.lists_null_separated(piped[0]) else ()
-        is_listing = bool(piped) and listing.lists_names_only(piped[0])
-        is_listing = is_listing and not listing.may_separate_by_null(piped[0])
-        return piped if is_listing and all(map(listing.keeps_lines, piped[1:])) else ()
+    @property
+    def piped(self) -> Sequence[tuple[str, ...]]:
+        """The commands of this pipeline so far."""
+        return self._piped
 
     def run(self, words: Sequence[Word], state: State, stdin: Stdin, depth: int = 0) -> After:
         """Analyse one command. Return the possible working directories of the shell after the command."""
@@ -127,7 +120,7 @@ class Programs:
         elif name == "eval":
             if all(word.kind == "text" for word in words):
                 return self._read(" ".join(argv[1:]), state)
-        elif name in ("cd", "chdir") and depth == 0:
+        elif name in ("cd", "chdir", "pushd", "popd") and depth == 0:
             return self._cd(words, state)
         elif name in ("cd", "chdir", "pushd", "popd"):
             self._found.doubt(_UNCLEAR_FOLDER)
@@ -242,9 +235,15 @@ class Programs:
         return known, known == name
 
     def _cd(self, words: Sequence[Word], state: State) -> After:
+        argv = tuple(word.text for word in words)
+        if argv == ("popd",) or (argv == ("cd", "-") and state.has_left):
+            self._found.add_command(("cd",), is_read_only=True)
+            self._piped.append(argv)
+            return After(state.entered(state.earlier), state) if state.earlier else After(state, state)
         operands = [word for word in words[1:] if word.text not in ("-L", "--")]
         target = operands[0] if operands else Word("text", self._found.home)
-        if len(operands) > 1 or target.kind != "text" or target.text.startswith(("-", "+")):
+        is_unclear = argv[0] == "popd" or argv == ("pushd",)
+        if is_unclear or len(operands) > 1 or target.kind != "text" or target.text.startswith(("-", "+")):
             self._found.doubt(_UNCLEAR_FOLDER)
             return After(state, state)
         folders = tuple(absolute(target.text, folder, self._found.home) for folder in state.folders)
@@ -254,8 +253,8 @@ class Programs:
         self._piped.append(("cd", target.text))
         if self._found.folders_exist:
             self._found.entered += folders
-            return After(State(folders), State(folders))
-        return After(State(folders), state)
+            return After(state.entered(folders), state.entered(folders))
+        return After(state.entered(folders), state)
 
     def _shell(self, words: Sequence[Word], state: State, stdin: Stdin) -> None:
         """Analyse a call of a shell: the text after `-c`, a script, or commands from its input."""
@@ -509,7 +508,9 @@ def _fills_variables(words: Sequence[Word]) -> bool:
     if words[0].text in ("mapfile", "readarray"):
         return [word.text for word in words[1:-1]] == ["-t"] and _is_own(words[-1])
     # the shell itself sets `$_` after each command
-    names = (word for word in _without_delimiter(words[1:]) if word.text not in ("-r", "_"))
+    names = (
+        word for word in _without_delimiter(words[1:]) if word.text not in ("-r", "-a", "-ra", "-ar", "_")
+    )
     return words[0].text == "read" and all(map(_is_own, names))
 
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from os import path as ospath
-from typing import Literal, TypeAlias
+from itertools import takewhile
 
 from tree_sitter import Node
 
-from agent_ls.policy.shell import dangers
-from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
-from agent_ls.policy.shell.findings import LineFindings
+from agent_ls.policy.shell import listing
+from agent_ls.policy.shell.findings import LineFindings, shortened
 from agent_ls.policy.shell.grammar import (
     are_separate,
     is_certain,
@@ -31,13 +29,19 @@ from agent_ls.policy.shell.grammar import (
     variable_of,
     without_prints,
 )
-from agent_ls.policy.shell.names import changes_commands, is_harmless, is_own, is_secret
+from agent_ls.policy.shell.names import (
+    changes_commands,
+    is_harmless,
+    is_own,
+    is_own_function,
+    is_secret,
+    names_in,
+)
 from agent_ls.policy.shell.numbers import COUNT, counts, is_expression, numeric_names
-from agent_ls.policy.shell.programs import Programs, is_known
+from agent_ls.policy.shell.programs import Programs, Stdin, is_known
+from agent_ls.policy.shell.redirections import redirected, stdin_of
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import NUMBER, Word, numbers_of, numeric, word_of, words_of
-
-Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
 
 MAX_SHELLS = 4
 """Maximum nesting of `bash -c`."""
@@ -62,13 +66,8 @@ _CONDITION_PARTS = frozenset("comment word extglob_pattern string raw_string sim
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
 _ESCAPING = re.compile(r"[\\'\"]")
 _QUOTING = re.compile(r"[\\'\"\n]")
-_PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)(?<!\$\{#)[A-Za-z_]\w*")
-_TYPE_OF_FILE = re.compile(r"(?<!getopts )-type [a-z]\b")
-_LETTERS = re.compile(r"(?<!\w)-(\w+)")
-MAX_LETTERS = 40
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _READS_LINE = re.compile(r"(?:IFS= +)?read +(?:-r +)?(?P<null>-d +(?:''|\"\") +)?(?P<name>[a-zA-Z_]\w*)")
-_DESCRIPTOR = re.compile(r"\d+-?|-")
 _TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|=~|!=|!|\(|\)|&&|\|\||-[ao]")
 _PLAIN_REGEX = re.compile(r"(?:[\w.^*+?(|)\[\]{},:/@%=-]|\\[^\n]|\$(?=[)|]|\Z))+")
 """A regular expression without an expansion. `[[ … =~ … ]]` evaluates nothing else."""
@@ -92,6 +91,7 @@ class Reader:
         self._values: dict[str, Word] = {}
         self._set: Counter[str] = Counter()
         self._defines_functions = False
+        self._functions: dict[str, Node] = {}
         self._entered: set[int] = set()
 
     def read(self, text: str, state: State, first: Word | None = None) -> After:
@@ -109,11 +109,11 @@ class Reader:
                 is_secret(source_of(it)) for it in nodes_of_kind(root, "variable_name")
             )
             # An inner shell does not have the variables of the outer shell.
-            outer = self._values, self._set, self._entered
-            self._entered = set()
-            self._set = Counter(_names_in(_QUOTING.sub("", without_prints(root))))
+            outer = self._values, self._set, self._entered, self._functions
+            self._entered, self._functions = set(), {}
+            self._set = Counter(names_in(_QUOTING.sub("", without_prints(root))))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
-            numeric = numeric_names(root, lambda text: _names_in(_QUOTING.sub("", text)))
+            numeric = numeric_names(root, lambda text: names_in(_QUOTING.sub("", text)))
             self._values = {name: Word("unknown", f"${name}", number=NUMBER) for name in numeric}
             if first:
                 self._values["1"] = first
@@ -123,7 +123,7 @@ class Reader:
             self._shells += 1
             after = self._sequence(root, state, "terminal")
             self._shells -= 1
-            self._values, self._set, self._entered = outer
+            self._values, self._set, self._entered, self._functions = outer
             return after
         return After(state, state)
 
@@ -172,7 +172,8 @@ class Reader:
             case "test_command":
                 self._test(node, state)
             case "file_redirect":  # `$(< file)`
-                self._redirect(node, state)
+                self._nested(node, state)
+                redirected(node, self._values, state, self._found)
             case "declaration_command" | "unset_command":
                 return self._declaration(node, state)
             case "function_definition":
@@ -186,7 +187,7 @@ class Reader:
     def _unknown(self, node: Node, state: State) -> None:
         """Record a doubt about an unknown node, and search its inner statements for dangers."""
         line = source_of(node).split("\n")[0]
-        self._found.doubt(f"Asked because of `{_shortened(line)}`: agent-ls does not know what this does.")
+        self._found.doubt(f"Asked because of `{shortened(line)}`: agent-ls does not know what this does.")
         self._inner(node, state)
 
     def _inner(self, node: Node, state: State) -> None:
@@ -239,29 +240,44 @@ class Reader:
         self._programs.begin_pipeline()
         after, values = After(state, state), self._values
         for place, child in enumerate(c for c in node.named_children if c.type != "comment"):
-            self._bind_line(child)
+            self._bind_line(child, state)
             after = self._statement(child, state, stdin if place == 0 else "pipe")
         if after.either != state:
             self._found.doubt(_UNCLEAR_FOLDER)  # only some shells run the last command in a shell of its own
         self._values = values
         self._programs.begin_pipeline()
 
-    def _bind_line(self, loop: Node) -> None:
+    def _bind_line(self, loop: Node, state: State) -> None:
         """Give the variable of `while read -r NAME` the names of files that the commands before it list."""
         condition = loop.child_by_field_name("condition") if loop.type == "while_statement" else None
         reads = _READS_LINE.fullmatch(source_of(condition)) if condition else None
-        listing = self._programs.listed(with_nulls=reads is not None and reads["null"] is not None)
         name = reads["name"] if reads else ""
-        if listing and name not in self._values and is_own(name) and self._set[name] == 1:
-            word = Word("unknown", f"${name}", is_single=False, listing=listing)
-            self._values = {**self._values, name: word}
+        if reads and name not in self._values and is_own(name) and self._set[name] == 1:
+            line = Word("unknown", f"${name}", is_single=False, is_filled=True)
+            word = self._listed(line, self._programs.piped, state, with_nulls=reads["null"] is not None)
+            if word != line:
+                self._values = {**self._values, name: word}
+
+    def _listed(
+        self, word: Word, piped: Sequence[Sequence[str]], state: State, *, with_nulls: bool = False
+    ) -> Word:
+        """Return the word for a name, or for several, that these commands print."""
+        pattern, folder = ("", "") if with_nulls or word.problem else listing.lines_of_ls(piped)
+        if not pattern:
+            listed = listing.listed(piped, with_nulls=with_nulls)
+            return replace(word, listing=listed, entry_of=folder)
+        self._found.is_plain = False
+        if listing.lists_folders(piped[0]):
+            self._found.only_files += self._found.places(pattern, state.folders)
+        return replace(word, kind="glob", text=pattern, is_split=True)
 
     def _redirected(self, node: Node, state: State, stdin: Stdin) -> After:
         words: list[Word] = []
         for child in node.named_children:
             if child.type in _REDIRECTS:
-                words += self._redirect(child, state)
-                stdin = _stdin_of(child) or stdin
+                self._nested(child, state)
+                words += redirected(child, self._values, state, self._found)
+                stdin = stdin_of(child) or stdin
         after = After(state, state)
         for child in node.named_children:
             if child.type == "command":
@@ -297,16 +313,33 @@ class Reader:
         return After(after, after)
 
     def _function(self, node: Node, state: State, stdin: Stdin) -> After:
-        """Read the definition of a function as if its body ran here.
+        """Keep the definition of a function for its calls, if it is certain that each call runs this function.
 
-        The body may run later, so no command of the line may change the folder after the definition.
+        Otherwise, read its body as if it ran here. It may run later, so no command of the line may change the folder
+        after the definition.
         """
         name = _ESCAPING.sub("", source_of(node.child_by_field_name("name") or node))
         if is_known(name):
             self._found.doubt(f"It gives {name} another meaning.")
+        elif is_own_function(name) and is_certain(node, self._entered):
+            self._functions = {**self._functions, name: node}
+            return After(state, state)
         self._found.change()
         after = self._conditional(node, state, stdin)
         self._defines_functions = True
+        return after
+
+    def _call(self, words: Sequence[Word], state: State, stdin: Stdin) -> After:
+        """Read the body of a function with the words of a call as its parameters."""
+        outer, name = (self._values, self._functions), words[0].text
+        known = takewhile(lambda word: word.kind == "text", words[1:10])
+        others = {it: word for it, word in self._values.items() if not it.isdigit()}
+        self._values = {**others, **{str(at): word for at, word in enumerate(known, 1)}}
+        body = self._functions[name]
+        self._functions = {it: node for it, node in self._functions.items() if it != name}
+        self._found.is_plain = False
+        after = self._conditional(body, state, stdin)
+        self._values, self._functions = outer
         return after
 
     def _for(self, node: Node, state: State, stdin: Stdin) -> After:
@@ -325,10 +358,10 @@ class Reader:
             return After(state, state)
         for word in dict.fromkeys(values):
             if word.problem:
-                self._doubt_expansion(word)
+                self._found.doubt_expansion(word)
             if word.kind == "glob":
                 self._found.add_word(word, state.folders)
-            self._values = outer if self._set[name] else {**outer, name: word}
+            self._values = outer if self._set[name] else {**outer, name: replace(word, is_filled=True)}
             self._conditional(body, state, stdin)
         self._values = outer
         return After(state, state)
@@ -381,7 +414,7 @@ class Reader:
                     or (is_numeric and not _is_number(word.with_number("1") or word.text))
                     or (is_command and is_operator)
                 ):
-                    self._doubt_expansion(word)
+                    self._found.doubt_expansion(word)
                 elif word.kind != "unknown":
                     known = len(self._found.paths)
                     self._found.add_word(word, state.folders)
@@ -399,9 +432,10 @@ class Reader:
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
             if not is_own(name):
                 self._found.change()
-            elif word.kind != "glob":
+            elif word.kind != "glob" or word.is_split:
                 self._found.add_command((":",), is_read_only=True)
-            is_known = word.kind == "text" or bool(word.items) or (word.is_commit and is_own(name))
+            is_known = word.kind == "text" or bool(word.items) or word.is_split
+            is_known |= is_own(name) and bool(word.is_commit or word.listing or word.entry_of)
             if is_known and self._set[name] == 1 and is_certain(assignment, self._entered):
                 self._values = {**self._values, name: word}
         return After(state, state)
@@ -409,14 +443,20 @@ class Reader:
     def _assigned(self, node: Node, state: State) -> tuple[str, Word]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         variable = source_of(name) if name else ""
-        self._nested(node, state)
-        word = word_of(value, self._values) if value else Word("text", "")
+        inner = value.named_children[0] if value and value.named_child_count == 1 else None
+        is_whole = inner is not None and value is not None and source_of(value) == f'"{source_of(inner)}"'
+        if name and value and (inner if is_whole and inner else value).type == "command_substitution":
+            self._nested(name, state)
+            word = self._expanded(inner if is_whole and inner else value, state)[0]
+        else:
+            self._nested(node, state)
+            word = word_of(value, self._values) if value else Word("text", "")
         if (
             word.problem
             or not _NAME.fullmatch(variable)
             or any(child.type == "+=" for child in node.children)
         ):
-            self._doubt_expansion(Word("unknown", source_of(node)))
+            self._found.doubt_expansion(Word("unknown", source_of(node)))
             return variable, Word("unknown", "")
         for item in word.items or [word]:
             if item.kind != "unknown":
@@ -475,8 +515,9 @@ class Reader:
                     self._found.doubt(f"It sets {name}, which changes what other commands do.")
                 self._found.change()
             elif child.type in _REDIRECTS:
-                words += self._redirect(child, state)
-                stdin = _stdin_of(child) or stdin
+                self._nested(child, state)
+                words += redirected(child, self._values, state, self._found)
+                stdin = stdin_of(child) or stdin
             elif not child.is_named and child.type not in ("", "\n"):
                 self._unknown(node, state)
                 return After(state, state)
@@ -487,7 +528,9 @@ class Reader:
             return After(state, state)
         for word in words:
             if word.problem:
-                self._doubt_expansion(word)
+                self._found.doubt_expansion(word)
+        if words[0].source in self._functions:
+            return self._call(words, state, stdin)
         after = self._programs.run(words, state, stdin)
         if after.either != state:
             # names that a command has listed are relative to the folder before
@@ -507,12 +550,7 @@ class Reader:
         outer = self._programs.begin_pipeline()
         for child in commands:
             self._statement(child, state, "terminal" if child is commands[0] else "pipe")
-        listing = self._programs.end_listing(outer)
-        return [replace(word_of(node, self._values), listing=listing)]
-
-    def _doubt_expansion(self, word: Word) -> None:
-        text = _shortened(word.problem or word.text)
-        self._found.doubt(f"Asked because of `{text}`: agent-ls cannot tell how the shell expands it.")
+        return [self._listed(word_of(node, self._values), self._programs.end_pipeline(outer), state)]
 
     def _nested(self, node: Node, state: State) -> None:
         """Read command substitutions inside an argument, because their commands run too."""
@@ -524,73 +562,6 @@ class Reader:
             else:
                 pending.extend(reversed(child.named_children))
 
-    # -- redirections
-
-    def _redirect(self, node: Node, state: State) -> list[Word]:
-        """Read a redirection. Return the command's arguments that the grammar attaches to the redirection."""
-        self._nested(node, state)
-        if _stdin_of(node):
-            self._found.is_plain = False
-        if node.type == "herestring_redirect":
-            for child in node.named_children:
-                if (word := word_of(child, self._values)).problem:
-                    self._doubt_expansion(word)
-            return []
-        operator = next((child.type for child in node.children if not child.is_named), "")
-        targets = [child for child in node.named_children if child.type != "file_descriptor"]
-        words = [word for child in targets for word in words_of(child, self._values)]
-        if not words:
-            if operator not in ("<&-", ">&-"):
-                self._found.doubt("agent-ls does not understand its redirections.")
-            return []
-        target, *rest = words
-        if operator in (">&", "<&") and _DESCRIPTOR.fullmatch(target.text):
-            return rest
-        if operator not in ("<", ">", ">>", ">|", "&>", "&>>", ">&", "<>"):
-            self._found.doubt(f"Asked because of `{operator}`: this redirection is not understood.")
-        if target.listing and operator == "<":
-            return [*rest, target]  # as if it were an operand: the command reads it
-        if target.kind == "glob" and operator == "<":
-            self._found.add_word(target, state.folders)
-            return rest
-        if target.kind != "text":
-            self._found.doubt(f"`{target.source}` decides which file it writes or reads.")
-            return rest
-        self._target(target, state, writes=operator != "<")
-        return rest
-
-    def _target(self, target: Word, state: State, *, writes: bool) -> None:
-        text = target.text
-        if text.startswith(("/dev/tcp/", "/dev/udp/")):
-            self._found.danger("It connects to other machines.")
-        if writes and dangers.is_device(ospath.normpath(text)):
-            self._found.refusals.append(f"It would overwrite the disk {text}")
-        if text not in HARMLESS_PLACES:
-            self._found.add_word(target, state.folders)
-            self._found.add_literal(text, state.folders)
-        if writes and text not in WRITABLE_PLACES:
-            self._found.change()
-
-
-def _stdin_of(node: Node) -> Stdin | None:
-    if node.type != "file_redirect":
-        return "here"
-    return "file" if any(child.type.startswith("<") for child in node.children) else None
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:40]}…"
-
 
 def _is_number(text: str) -> bool:
     return text.isdigit() or text.strip('"') in ("$?", "$#")
-
-
-def _names_in(text: str) -> Iterator[str]:
-    """Yield each variable name that the text may set: all names except expansions (`$x`).
-
-    This includes names that are attached to an option, as in `printf -vx`.
-    """
-    yield from _PLAIN_NAME.findall(_TYPE_OF_FILE.sub("", text))
-    for letters in _LETTERS.findall(text):
-        yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))

@@ -30,9 +30,9 @@ class CommandAnalysis:
     `glob`. `git_folders`: folders in which git would run. `runs`: commands, each with the folders in which it
     may run. `configs`: pairs of a folder and the name of a file that decides what would run, if the file exists
     in the folder or above. `entered`: folders that are assumed to exist. `named`: the paths of which the line prints at
-    most names, sizes and times. `needs_plain_names`: the line is safe only
-    if the files that it lists have names without blanks, quotes or a leading `-`; `splits_matches`: only if no file
-    that a pattern matches has a name with blanks or wildcards.
+    most names, sizes and times. `needs_plain_names`: the line is safe only if the files that it lists have names
+    without blanks, quotes or a leading `-`; `splits_matches`: only if no file that a pattern matches has a name with
+    blanks or wildcards; `only_files`: only if these patterns match no folder.
 
     `fed`: the commands that get words which another command prints, as from xargs.
 
@@ -53,6 +53,7 @@ class CommandAnalysis:
     configs: tuple[tuple[str, str], ...] = ()
     entered: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
+    only_files: tuple[str, ...] = ()
     needs_plain_names: bool = False
     reads_listed: bool = False
     splits_matches: bool = False
@@ -120,6 +121,7 @@ def _result(command: str, found: LineFindings) -> CommandAnalysis:
         configs=tuple(dict.fromkeys(found.configs)),
         entered=tuple(dict.fromkeys(found.entered)),
         named=_only_named(found),
+        only_files=tuple(dict.fromkeys(found.only_files)),
         needs_plain_names=found.needs_plain_names,
         reads_listed=found.reads_listed,
         splits_matches=found.splits_matches,

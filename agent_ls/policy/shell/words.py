@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 from typing import Literal, TypeAlias
 
 from tree_sitter import Node
@@ -24,7 +26,7 @@ _ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
 _GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
 _SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
 _OTHER_TILDE = re.compile(r"~(?!/|\Z)")
-_PLAIN_EXPANSION = re.compile(r"\$\{[A-Za-z_]\w*\}")
+_PLAIN_EXPANSION = re.compile(r"\$\{(?:[A-Za-z_]\w*|[1-9])\}")
 _HARMLESS_EXPANSION = re.compile(
     r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|@)\](?::\d+(?::\d+)?)?|[A-Za-z_]\w*(?::?[-+?][\w ./:@,+=-]*"
     r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
@@ -48,7 +50,8 @@ _SEQUENCE = re.compile(
 )
 MAX_NUMBERS = 50
 _SUM = re.compile(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
-_ARRAY = re.compile(r'"\$\{([A-Za-z_]\w*)\[@\]\}"')
+_ARRAY = re.compile(r'"\$\{([A-Za-z_]\w*)\[@\](:\d+(?::\d+)?)?\}"')
+_ITEM = re.compile(r"\$\{([A-Za-z_]\w*)\[(-?\d+)\]\}")
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _PLAIN_BRACES = re.compile(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
 """Matches braces without a comma, which are ordinary text, as in `stash@{0}`, `HEAD^{tree}` and `-I{}`.
@@ -83,6 +86,9 @@ class Word:
     at blanks, and takes a wildcard in them for a pattern. `listing`: the pipeline whose output the shell splits into
     words, or whose lines are the values of the word.
 
+    `entry_of`: the folder of which the word is the name of an entry, or several names in lines. `is_filled`: the
+    variable is not empty.
+
     `is_commit`: the word is the id of a commit, which git prints, perhaps in an expression of revisions.
 
     `number`: the word with NUMBER in place of what the line computes; "" if it has other unknown parts. `items`: the
@@ -97,6 +103,8 @@ class Word:
     is_split: bool = False
     listing: tuple[tuple[str, ...], ...] = ()
     is_commit: bool = False
+    entry_of: str = ""
+    is_filled: bool = False
     number: str = ""
     items: tuple[Word, ...] = ()
 
@@ -114,7 +122,9 @@ def word_of(node: Node, values: Mapping[str, Word]) -> Word:
 
 def _array(node: Node, values: Mapping[str, Word]) -> Word:
     items = [word for child in node.named_children for word in words_of(child, values)]
-    is_clear = all(it.kind == "text" and not it.text.startswith("[") for it in items)
+    # older shells take the name `[…]=x` of a file for code
+    is_clear = all(it.kind == "text" or it.source[:1] not in "*?[" for it in items if it.kind != "unknown")
+    is_clear = is_clear and not any(it.kind == "unknown" or it.text.startswith("[") for it in items)
     source = source_of(node)
     return Word("unknown", source, source, False, "" if is_clear else source, items=tuple(items))
 
@@ -122,17 +132,21 @@ def _array(node: Node, values: Mapping[str, Word]) -> Word:
 def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
     """Evaluate a word. A brace expansion such as `{a,b}` gives several words."""
     source = source_of(node)
-    if (array := _ARRAY.fullmatch(source)) and array[1] in values and values[array[1]].items:
-        return [*values[array[1]].items]
+    array = _ARRAY.fullmatch(source)
+    items = values[array[1]].items if array and array[1] in values else ()
+    if array and items and not (array[2] and any(it.text.startswith("-") for it in items)):
+        return [*items]
     if node.type == "brace_expression":
         return numbers_of(node) or [_problem(source)]
-    found = _BRACES.search(source)
-    if node.type not in ("concatenation", "word") or not found or source.count("{") != 1:
+    parts = _BRACES.split(source)
+    if node.type not in ("concatenation", "word") or len(parts) == 1 or source.count("{") != len(parts) // 2:
         return [word_of(node, values)]
-    before, after = source[: found.start()], source[found.end() :]
-    if not all(_BARE.fullmatch(text) for text in (before, after) if text) or "\\" in source:
+    if not all(_BARE.fullmatch(text) for text in parts[::2] if text) or "\\" in source:
         return [word_of(node, values)]
-    return [_joined(list(_bare(f"{before}{part}{after}")), source) for part in found[1].split(",")]
+    choices = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
+    if prod(map(len, choices)) > MAX_NUMBERS:
+        return [_problem(source)]
+    return [_joined(list(_bare("".join(chosen))), source) for chosen in product(*choices)]
 
 
 def numbers_of(value: Node) -> list[Word]:
@@ -149,6 +163,8 @@ def _joined(parts: list[Word], source: str) -> Word:
     if len(filled := [part for part in parts if part.text]) == 1 and filled[0].listing:
         return replace(filled[0], source=source)
     problem = next((part.problem for part in parts if part.problem), "")
+    if not problem and (pattern := _pattern_of_entries(filled)):
+        return Word("glob", pattern, source, is_split=True)
     if problem or any(part.kind == "unknown" for part in parts):
         others = [part.text for part in filled if not part.is_commit]
         is_commit = len(others) < len(filled) and all(map(_OF_REVISION.fullmatch, others))
@@ -161,6 +177,20 @@ def _joined(parts: list[Word], source: str) -> Word:
         pattern = "".join(part.text if part.kind == "glob" else glob.escape(part.text) for part in parts)
         return Word("glob", pattern, source, is_split=any(part.is_split for part in parts))
     return Word("text", "".join(part.text for part in parts), source)
+
+
+def _pattern_of_entries(parts: list[Word]) -> str:
+    """Return the pattern for `folder/$x`, where the value of `$x` is the name of an entry of the folder."""
+    at = next((at for at, part in enumerate(parts) if part.entry_of), -1)
+    texts = ["".join(part.text for part in some) for some in (parts[:at], parts[at + 1 :])]
+    if at < 0 or any(part.kind != "text" for part in parts if part is not parts[at]):
+        return ""
+    before, after = texts
+    is_below = (
+        before.rstrip("/").removeprefix("./") == parts[at].entry_of.removeprefix("./") and before[-1:] == "/"
+    )
+    is_end = not after or (after[0] == "/" and ".." not in after and parts[at].is_filled)
+    return f"{before}*{glob.escape(after)}" if is_below and is_end else ""
 
 
 def _parts(node: Node, values: Mapping[str, Word]) -> Iterator[Word]:
@@ -231,6 +261,10 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
     is_count = source.startswith("${#") or _EXIT_CODE.fullmatch(source) is not None
     if is_count and _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, number=NUMBER)
+    if (item := _ITEM.fullmatch(source)) and item[1] in values and is_quoted:
+        items, at = values[item[1]].items, int(item[2])
+        if items and (len(items) == 1 or (-len(items) <= at < len(items) and _are_texts(items))):
+            return items[0 if len(items) == 1 else at]
     if _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, is_single=is_quoted and "[@]" not in source)
     if source.startswith("${") and not _PLAIN_EXPANSION.fullmatch(source):
@@ -242,6 +276,8 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
         return replace(known, text=source, source=source)
     if known is not None and known.listing:
         return replace(known, text=source, source=source, is_single=is_quoted)
+    if known is not None and known.entry_of:
+        return replace(known, text=source, source=source, is_single=is_quoted)
     if known is not None and known.is_commit:
         return replace(known, text=source, source=source, is_single=True)
     if known is None or known.kind == "unknown":
@@ -251,6 +287,10 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
     if not is_quoted and (known.kind == "glob" or _SPLIT_OR_MATCHED.search(known.text)):
         return Word("unknown", source, source, is_single=False)
     return known
+
+
+def _are_texts(items: Sequence[Word]) -> bool:
+    return all(it.kind == "text" for it in items)
 
 
 def numeric(values: Mapping[str, Word]) -> frozenset[str]:

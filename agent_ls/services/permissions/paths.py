@@ -455,6 +455,10 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     doubt = next(filter(None, (git_doubt(folder, places) for folder in found.git_folders)), "")
     if option := next((m for m in matches if os.path.basename(m).startswith("-")), ""):
         doubt = doubt or f"A pattern matches the file {option}, whose name looks like an option."
+    if folder := next(
+        filter(os.path.isdir, (it for names in found.only_files for it in glob.iglob(names))), ""
+    ):
+        doubt = doubt or f"The command may use names of files in {folder} as if they were in its own folder."
     if found.splits_matches and (split := next(filter(_SPLIT.search, matches), "")):
         doubt = doubt or f"The shell would split or expand the name {split!r}, which a pattern matches."
     doubt = (
