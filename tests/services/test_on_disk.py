@@ -82,6 +82,10 @@ def test_a_command_line_that_avoids_the_harmful_files_on_disk_needs_no_approval(
         'a=(b*.txt); cat "${a[0]}"',
         'n=$(grep -n x a.txt | head -1 | cut -d: -f1); sed -n "${n},$((n+2))p" a.txt',
         "cat {a,b}{.txt,.txt}",
+        "python3 -c \"import glob; print(open(sorted(glob.glob('b*.txt'))[-1]).read())\"",
+        "python3 -c \"from pathlib import Path; [print(p.read_text()) for p in Path('bin').rglob('*') if p.stat()]\"",
+        "python3 -c \"import os\nfor r, d, f in os.walk('bin'):\n for n in f: print(open(os.path.join(r, n)).read())\"",
+        "python3 -c \"import os\nfor r, d, f in os.walk('bin'):\n d[:] = [x for x in d if x]\n print(r)\"",
     ],
 )
 def test_names_that_the_line_itself_computes_need_no_approval_if_they_lead_nowhere_else(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from os import path as ospath
 
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, absolute, candidates
+from agent_ls.policy.shell.python_paths import Listed
 from agent_ls.policy.shell.words import Word
 
 
@@ -76,6 +77,18 @@ class LineFindings:
     def add_literal(self, text: str, folders: Sequence[str]) -> None:
         """Add a word that is certainly a path, even if it looks like an option or a URL."""
         self.paths += [glob.escape(ospath.join(folder, text)) for folder in folders]
+
+    def add_listed(self, listed: Listed, folders: Sequence[str]) -> None:
+        """Add the files that a command lists by itself and reads, as if find printed them for it."""
+        places = [ospath.join(folder, listed.folder) for folder in folders]
+        if not listed.is_deep:
+            self.paths += [ospath.join(glob.escape(place), listed.pattern) for place in places]
+            return
+        finding = ("find", ospath.join(".", listed.folder), "-name", listed.pattern)
+        self.commands.append(finding)
+        self.runs.append((finding, tuple(folders)))
+        self.fed.append(("cat",))
+        self.uses_xargs = self.reads_listed = True
 
     def add_path(self, text: str, folders: Sequence[str]) -> None:
         for candidate in candidates(text):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
-from agent_ls.policy.shell import dangers, listing, read_only, runners
+from agent_ls.policy.shell import dangers, listing, python, read_only, runners
 from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
@@ -208,6 +208,8 @@ class Programs:
         scripts = read_only.scripts_of(argv)
         for name in read_only.files_in_code(argv):
             self._found.add_literal(name, places)
+        for listed in python.listed_by_code(argv[1:]) if argv[0] in ("python", "python3") else ():
+            self._found.add_listed(listed, places)
         for at, word in enumerate(words[1:], 1):
             is_text = (at in scripts and word.kind == "text") or read_only.is_separator(argv, at)
             if is_text or (argv[:2] == ("git", "blame") and argv[at - 1] == "-L"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_ls.policy.shell.python_code import read_paths
+from agent_ls.policy.shell.python_code import read_listed, read_paths
+from agent_ls.policy.shell.python_paths import Listed
 
 _PRINTS_A_FACT = re.compile(
     r"import sys; ?print\(sys\.(?:version|version_info|executable|path|prefix|base_prefix|platform|maxsize|byteorder)\)"
@@ -33,6 +34,12 @@ def files_of_code(arguments: Sequence[str]) -> tuple[str, ...] | None:
     """Return the paths that code in the words after `python` reads; None if it may do more than to print."""
     at = code_index(arguments)
     return None if at is None else read_paths(arguments[at])
+
+
+def listed_by_code(arguments: Sequence[str]) -> tuple[Listed, ...]:
+    """Return which files code in the words after `python` reads after it has listed them."""
+    at = code_index(arguments)
+    return () if at is None else read_listed(arguments[at])
 
 
 def imports(arguments: Sequence[str]) -> bool:

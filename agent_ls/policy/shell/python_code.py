@@ -14,6 +14,7 @@ import warnings
 from functools import cache, lru_cache
 
 from agent_ls.package_files import read_package_file
+from agent_ls.policy.shell.python_paths import Listed, ListedPaths
 
 MAX_CHARS = 4_000
 
@@ -57,9 +58,22 @@ _COOKIE = re.compile(r"#.*coding")
 """A comment that may make python decode the code in another way."""
 
 
-@lru_cache(maxsize=256)
 def read_paths(code: str) -> tuple[str, ...] | None:
-    """Return the paths of the files and folders that the code reads, None if it may do more than to print."""
+    """Return the paths of the files and folders that the code reads, None if it may do more than to print.
+
+    Files that it reads after it has listed them are left out.
+    """
+    reads = _reads(code)
+    return None if reads is None else reads[0]
+
+
+def read_listed(code: str) -> tuple[Listed, ...]:
+    """Return which files the code reads after it has listed them, () also for code that may do more than to print."""
+    return (_reads(code) or ((), ()))[1]
+
+
+@lru_cache(maxsize=256)
+def _reads(code: str) -> tuple[tuple[str, ...], tuple[Listed, ...]] | None:
     is_text = code.translate({9: None, 10: None}).isprintable()
     if len(code) > MAX_CHARS or not is_text or _COOKIE.search(code):
         return None
@@ -67,7 +81,8 @@ def read_paths(code: str) -> tuple[str, ...] | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
-        return _Code(tree).paths()
+        read = _Code(tree)
+        return read.paths(), read.listed()
     except (_DoubtError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -81,12 +96,14 @@ class _Code:
         self._set: set[str] = set()
         self._parents = {id(it): node for node in self._nodes for it in ast.iter_child_nodes(node)}
         self._found: list[str] = []
+        self._listed: list[Listed] = []
         self._lists_paths = False
 
     def paths(self) -> tuple[str, ...]:
         _require(all(isinstance(node, _NODES) for node in self._nodes))
         for node in self._nodes:
             self._note_names(node)
+        self._variables = ListedPaths(self._nodes, self._parents, self._dotted)  # after the imports are known
         others = self._imported.keys() | set(dir(builtins)) | _BUILTINS_OF_OTHERS
         _require(not self._set & others and not any(name.startswith("__") for name in self._set))
         for node in self._nodes:
@@ -96,6 +113,9 @@ class _Code:
             _require(not attributes & _CHANGES_PATH)
             _require(not any(isinstance(node, ast.Div) for node in self._nodes))  # it makes other paths
         return tuple(dict.fromkeys(self._found))
+
+    def listed(self) -> tuple[Listed, ...]:
+        return tuple(dict.fromkeys(self._listed))
 
     def _note_names(self, node: ast.AST) -> None:
         match node:
@@ -139,6 +159,8 @@ class _Code:
                     _require(isinstance(node.value, ast.Call) and self._is_type(node.value))
                 elif node.attr in _LISTING and self._is_path(node.value):
                     self._note_listing(node)
+                elif node.attr in _table()["of_listed"] and isinstance(node.value, ast.Name):
+                    self._note_element(node.value)
                 else:
                     _require(node.attr in _table()["of_path" if self._is_path(node.value) else "methods"])
 
@@ -204,13 +226,22 @@ class _Code:
         _require(len(call.args) in ((1, 2) if name == "open" else (1,)))
         mode = options.get("mode", call.args[1] if len(call.args) == 2 else ast.Constant("r"))
         _require(isinstance(mode, ast.Constant) and mode.value in ("r", "rb", "rt"))
+        _require(name != "os.walk" or self._variables.keeps_folders(call))
         match call.args[0]:
             case ast.Constant(value=str(path)) if _PATH.fullmatch(path):
                 self._found.append(path)
+            case path if name not in ("pathlib.Path", "glob.glob", "os.walk", "os.listdir"):
+                self._note_element(path)
             case _:
                 raise _DoubtError
         is_method = isinstance(parent := self._parents[id(call)], ast.Attribute) and parent.value is call
         _require(is_method or name != "pathlib.Path")  # some methods of a path write
+
+    def _note_element(self, path: ast.expr) -> None:
+        """Note that the code reads paths that it has listed."""
+        found = self._variables.element(path)
+        _require(bool(found))
+        self._listed += found
 
 
 def _require(is_certain: bool) -> None:
