@@ -27,6 +27,7 @@ _SECRET = re.compile(
     r"KEY|TOKEN|SECRET|PASS|CRED|AUTH|PRIVATE|COOKIE|JWT|BEARER|WEBHOOK|_PWD|(?:\A|_)(?:PAT|DSN|PIN|SALT)(?:_|\Z)",
     re.IGNORECASE,
 )
+_ZONE = re.compile(r"[A-Z]\w*(?:/[A-Z][\w+-]*){1,2}")
 _PLAIN_VALUE = re.compile(r"[\w.:@+-]*")
 _CHANGING = re.compile(
     r"IFS|PATH|ENV|HOME|CDPATH|SHELL|BASH_\w+|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|GLOBIGNORE|OPTIND|histchars|"
@@ -56,6 +57,8 @@ def names_in(text: str) -> Iterator[str]:
 
 def is_harmless(name: str, value: str = "") -> bool:
     """Return whether setting this variable does not change the effects of a command."""
+    if name == "TZ" and _ZONE.fullmatch(value):
+        return True
     if _HARMLESS.fullmatch(name):
         return bool(_PLAIN_VALUE.fullmatch(value))
     return f"{name}={value}" in _HARMLESS_VALUES

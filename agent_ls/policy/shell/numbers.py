@@ -30,6 +30,7 @@ _COUNTING = "|".join(
         rf"(?:{_INPUT})*+ *wc -[lwcm]{_FROM}?",
         rf"(?:{_INPUT})*+ *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?",
         rf"{_GREP_LINES} \|(?: (?:head|tail) (?:-n ?)?-?\d+ \|)? {_FIRST_FIELD}",
+        r"stat -c ?(?:%[sYXZ]|'%[sYXZ]'|\"%[sYXZ]\") [\w.][\w./-]*(?: 2>/dev/null)?",
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
     )
 )
@@ -106,7 +107,7 @@ def _headers(root: Node) -> Iterator[tuple[str, int, int]]:
             yield text.decode().replace(";", ","), first.start_byte, last.end_byte
     for node in nodes_of_kind(root, "compound_statement"):
         if node.children[0].type == "((":
-            yield source_of(node)[2:-2], node.start_byte, node.end_byte
+            yield COUNT.sub("1", source_of(node)[2:-2]), node.start_byte, node.end_byte
     for node in nodes_of_kind(root, "arithmetic_expansion"):
         yield COUNT.sub("1", source_of(node)[3:-2]), node.start_byte, node.end_byte
 

@@ -80,7 +80,7 @@ _SQLITE = re.compile(
     r"(?!-)[\w./-]+\n(?:\.(?:tables|indexes|schema|dbinfo)(?: \w+)?"
     r"|pragma (?:table_info|table_xinfo|index_list|index_info|foreign_key_list)\(\w+\);?"
     r"|select (?:\w+(?:, ?\w+)*|\*|count\(\*\)) from sqlite_(?:master|schema)"
-    r"(?: where \w+ ?(?:=|like) ?'[\w %-]*')?(?: order by \w+)?;?)",
+    r"(?: where \w+ ?(?:=|like) ?'[\w %-]*')?(?: order by \w+)?(?: limit \d+)?;?)",
     re.IGNORECASE,
 )
 

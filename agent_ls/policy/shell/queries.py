@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_JSON_FILE = re.compile(r"(?:[\w-]+/)*env\.json")
-"""A usual file. As a program of jq, the name prints the variable `json`."""
+_JSON_FILE = re.compile(r"(?:[\w-]+/)*env(?:\.\w+)*\.json")
+"""A usual file. As a program of jq, the name prints the variable `json`, or fails."""
 _JQ_READS = re.compile(
     r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|(?<![\w.])(ENV\b|__prog)"
 )

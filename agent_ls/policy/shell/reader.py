@@ -154,7 +154,10 @@ class Reader:
                 return After(after.failure, after.success)
             case "compound_statement" if node.children[0].type == "{":
                 return self._sequence(node, state, stdin)
-            case "compound_statement" if is_expression(source_of(node)[2:-2], numeric(self._values)):
+            case "compound_statement" if is_expression(
+                COUNT.sub("1", source_of(node)[2:-2]), numeric(self._values)
+            ):
+                self._nested(node, state)
                 self._found.add_command((":",), is_read_only=True)
             case "c_style_for_statement" if counts(node, numeric(self._values)):
                 return self._conditional(node.child_by_field_name("body") or node, state, stdin)
@@ -428,9 +431,12 @@ class Reader:
     def _assignment(self, node: Node, state: State) -> After:
         for assignment in node.named_children if node.type == "variable_assignments" else [node]:
             name, word = self._assigned(assignment, state)
-            if changes_commands(name):
+            splits_lines = (
+                name == "IFS" and word.kind == "text" and word.text != "" == word.text.strip("\t\n")
+            )
+            if changes_commands(name) and not splits_lines:
                 self._found.doubt(f"It sets {name}, which changes what other commands do.")
-            if not is_own(name):
+            if not is_own(name) and not splits_lines:
                 self._found.change()
             elif word.kind != "glob" or word.is_split:
                 self._found.add_command((":",), is_read_only=True)

@@ -258,6 +258,9 @@ def _bare(source: str) -> Iterator[Word]:
 
 def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Word:
     name = source[2:-1] if _PLAIN_EXPANSION.fullmatch(source) else source[1:]
+    if re.match(r"\d\D", name):  # the grammar takes `$1p` for one variable
+        parts = [_variable(source[:2], values, is_quoted=is_quoted), Word("text", name[1:])]
+        return _joined(parts, source)
     is_count = source.startswith("${#") or _EXIT_CODE.fullmatch(source) is not None
     if is_count and _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, number=NUMBER)
@@ -282,8 +285,8 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
         return replace(known, text=source, source=source, is_single=True)
     if known is None or known.kind == "unknown":
         return Word("unknown", source, source, is_single=(is_quoted and name not in "@*") or name in USUAL)
-    if not is_quoted and known.kind == "glob" and not _NEVER_SPLIT.search(known.text):
-        return replace(known, is_split=True)
+    if known.kind == "glob" and (is_quoted or not _NEVER_SPLIT.search(known.text)):
+        return replace(known, is_split=known.is_split or not is_quoted, is_single=is_quoted)
     if not is_quoted and (known.kind == "glob" or _SPLIT_OR_MATCHED.search(known.text)):
         return Word("unknown", source, source, is_single=False)
     return known

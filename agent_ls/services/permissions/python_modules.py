@@ -19,6 +19,8 @@ _OF_OTHER_PYTHONS = frozenset(
     " commands copy_reg exceptions sets thread urlparse".split()
 )
 """Modules of other versions of python. The version that runs agent-ls may not have them."""
+_OF_OTHERS = frozenset(("yaml", "_yaml"))
+"""Modules of other projects that code may use unasked (python_code.toml)."""
 _WITHOUT_INIT = frozenset(("org/python", "pip/__main__.py"))
 """Parts of modules that may be missing, so that a folder without `__init__.py` replaces them too."""
 MAX_ENTRIES = 20_000
@@ -46,7 +48,7 @@ def find_replacing(folder: str) -> Iterator[str]:
         if seen > MAX_ENTRIES:
             yield folder
             return
-        known = sys.stdlib_module_names | _OF_PIP | _OF_OTHER_PYTHONS
+        known = sys.stdlib_module_names | _OF_PIP | _OF_OTHER_PYTHONS | _OF_OTHERS
         if name.partition(".")[0] not in known and not name.startswith("_sysconfigdata_"):
             continue
         path = os.path.join(folder, name)
