@@ -19,8 +19,9 @@ _HARMLESS = re.compile(
 _HARMLESS_VALUES = frozenset(
     "PAGER=cat GIT_PAGER=cat MANPAGER=cat GH_PAGER=cat GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0".split()
 )
-_PLAIN_NAME = re.compile(r"(?<![\w$-])(?<!\$\{)(?<!\$\{#)[A-Za-z_]\w*")
-_TYPE_OF_FILE = re.compile(r"(?<!getopts )-type [a-z]\b")
+_PLAIN_NAME = re.compile(r"(?<![\w$./-])(?<!\$\{)(?<!\$\{[#!])[A-Za-z_]\w*")
+_NAMES_OTHERS = re.compile(r"(?<!getopts )(?:-type [a-z]|--arg(?:json)? [A-Za-z_]\w*)\b")
+"""Words of find and jq that no command of the shell takes for the name of a variable."""
 _LETTERS = re.compile(r"(?<!\w)-(\w+)")
 MAX_LETTERS = 40
 _SECRET = re.compile(
@@ -50,7 +51,7 @@ def names_in(text: str) -> Iterator[str]:
 
     This includes names that are attached to an option, as in `printf -vx`.
     """
-    yield from _PLAIN_NAME.findall(_TYPE_OF_FILE.sub("", text))
+    yield from _PLAIN_NAME.findall(_NAMES_OTHERS.sub("", text))
     for letters in _LETTERS.findall(text):
         yield from (letters[at:] for at in range(1, min(len(letters), MAX_LETTERS)))
 

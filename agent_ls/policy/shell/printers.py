@@ -115,6 +115,7 @@ _ONE_LINERS = {
     "ruby": re.compile(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
     # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
     "perl": re.compile(
+        r'-e\nprint(?: ?(?:\d[\d+*/. -]*|"(?:[\w .,:;=-]|\\[nt])*"|,))+;?\n|'
         rf"(?:-F[,:;]\n|-0(?:777|0)?\n)*-(?:(?:l?a?ne|nle|nae)\nprint(?: {_TEXT})?"
         rf"(?: (?:if|unless) {_WHEN}| while {_REGEX}[is]*g[is]*)?;?\n"
         rf"|pe\ns{_REGEX}[\w .,:;=<>'\"-]*/[gi]*;?\n)(?:(?!-)[\w./-]+\n)*"
@@ -124,6 +125,9 @@ _ONE_LINERS = {
 
 def printf_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether printf only prints. With `%n` or `-v`, printf sets a variable, for example PATH."""
+    if arguments[:1] == ["--"]:
+        after, formats = arguments[1:], [at - 1 for at in patterns]
+        return 0 not in formats and printf_prints([f"x{it}" for it in after], formats)
     if not arguments:
         return True
     left = re.sub(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[sdiouxXeEfFgGcbq%]", "", arguments[0])

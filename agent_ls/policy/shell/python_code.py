@@ -230,7 +230,7 @@ class _Code:
         match call.args[0]:
             case ast.Constant(value=str(path)) if _PATH.fullmatch(path):
                 self._found.append(path)
-            case path if name not in ("pathlib.Path", "glob.glob", "os.walk", "os.listdir"):
+            case path if name not in ("pathlib.Path", "glob.glob", "os.walk", "os.listdir", "os.scandir"):
                 self._note_element(path)
             case _:
                 raise _DoubtError

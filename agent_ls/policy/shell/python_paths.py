@@ -156,6 +156,8 @@ class ListedPaths:
                 func
             ) == "pathlib.Path" and attr in ("glob", "rglob", "iterdir"):
                 return _below(_text(path), "*" if attr == "iterdir" else _text(node), is_deep=attr == "rglob")
+            case ast.Call(func=func) if self._dotted(func) == "os.scandir":
+                return _below(_text(node), "*", is_deep=False)
             case ast.Call(func=func) if self._dotted(func) == "glob.glob":
                 return _below(".", _text(node), is_deep=False)
             case ast.Name(id=name):

@@ -41,7 +41,7 @@ from agent_ls.policy.shell.numbers import COUNT, counts, is_expression, numeric_
 from agent_ls.policy.shell.programs import Programs, Stdin, is_known
 from agent_ls.policy.shell.redirections import redirected, stdin_of
 from agent_ls.policy.shell.state import After, State
-from agent_ls.policy.shell.words import NUMBER, Word, numbers_of, numeric, word_of, words_of
+from agent_ls.policy.shell.words import NUMBER, Word, numbers_of, numeric, prints_commits, word_of, words_of
 
 MAX_SHELLS = 4
 """Maximum nesting of `bash -c`."""
@@ -65,7 +65,6 @@ _STATEMENTS = frozenset(
 _CONDITION_PARTS = frozenset("comment word extglob_pattern string raw_string simple_expansion".split())
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
 _ESCAPING = re.compile(r"[\\'\"]")
-_QUOTING = re.compile(r"[\\'\"\n]")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _READS_LINE = re.compile(r"(?:IFS= +)?read +(?:-r +)?(?P<null>-d +(?:''|\"\") +)?(?P<name>[a-zA-Z_]\w*)")
 _TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|=~|!=|!|\(|\)|&&|\|\||-[ao]")
@@ -111,9 +110,9 @@ class Reader:
             # An inner shell does not have the variables of the outer shell.
             outer = self._values, self._set, self._entered, self._functions
             self._entered, self._functions = set(), {}
-            self._set = Counter(names_in(_QUOTING.sub("", without_prints(root))))
+            self._set = Counter(names_in(_unquoted(without_prints(root))))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
-            numeric = numeric_names(root, lambda text: names_in(_QUOTING.sub("", text)))
+            numeric = numeric_names(root, lambda text: names_in(_unquoted(text)))
             self._values = {name: Word("unknown", f"${name}", number=NUMBER) for name in numeric}
             if first:
                 self._values["1"] = first
@@ -266,6 +265,8 @@ class Reader:
     ) -> Word:
         """Return the word for a name, or for several, that these commands print."""
         pattern, folder = ("", "") if with_nulls or word.problem else listing.lines_of_ls(piped)
+        if piped and prints_commits(piped[0]) and all(map(listing.keeps_lines, piped[1:])):
+            return replace(word, is_commit=True)
         if not pattern:
             listed = listing.listed(piped, with_nulls=with_nulls)
             return replace(word, listing=listed, entry_of=folder)
@@ -457,13 +458,11 @@ class Reader:
         else:
             self._nested(node, state)
             word = word_of(value, self._values) if value else Word("text", "")
-        if (
-            word.problem
-            or not _NAME.fullmatch(variable)
-            or any(child.type == "+=" for child in node.children)
-        ):
+        if word.problem or not _NAME.fullmatch(variable):
             self._found.doubt_expansion(Word("unknown", source_of(node)))
             return variable, Word("unknown", "")
+        if any(child.type == "+=" for child in node.children):
+            word = Word("unknown", source_of(node))
         for item in word.items or [word]:
             if item.kind != "unknown":
                 self._found.add_word(item, state.folders)
@@ -571,3 +570,7 @@ class Reader:
 
 def _is_number(text: str) -> bool:
     return text.isdigit() or text.strip('"') in ("$?", "$#")
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPING.sub("", text).replace("\n", " ")

@@ -130,7 +130,8 @@ def _is_clear_test(words: Sequence[str]) -> bool:
 
 def unknown_format(place: CheckedWord) -> str:
     """The word may be `-v`, with which printf sets a variable, or a format with `%n`."""
-    if place.word.kind == "unknown" and place.name == "printf" and place.at == 1:
+    is_format = place.at == 1 or (place.at == 2 and place.argv[1] == "--")
+    if place.word.kind == "unknown" and place.name == "printf" and is_format:
         return f"Asked because of `{place.word.source}`: it may be an option of printf."
     return ""
 

@@ -28,7 +28,8 @@ _SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
 _OTHER_TILDE = re.compile(r"~(?!/|\Z)")
 _PLAIN_EXPANSION = re.compile(r"\$\{(?:[A-Za-z_]\w*|[1-9])\}")
 _HARMLESS_EXPANSION = re.compile(
-    r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|@)\](?::\d+(?::\d+)?)?|[A-Za-z_]\w*(?::?[-+?][\w ./:@,+=-]*"
+    r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|[@*])\](?::\d+(?::\d+)?)?"
+    r"|(?:[A-Za-z_]\w*|[1-9])(?::?[-+?][\w ./:@,+=-]*"
     r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
     r"|//?[#%]?(?:[\w .:@,*?_-]|\\[./\\]|\[[\w-]+\])+(?:/(?:[\w .:@,=_-]*|\$'\\[nt]'))?|\^\^?|,,?))\}"
 )
@@ -38,7 +39,7 @@ _EXIT_CODE = re.compile(r"\$\{PIPESTATUS\[\d\]\}")
 _SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
 _COMMIT = re.compile(
-    r"\$\(git (?:(?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=%[hH])"
+    r"\$\(git (?:(?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=(?:%[hH]|'%[hH]'|\"%[hH]\"))"
     r"(?: -(?:n ?)?\d{1,3}| --max-count=\d{1,3}| --no-merges| --reverse)*(?: (?!-)[\w./@~^-]+)*"
     r"(?: --(?: (?!-)[\w./@-]+)+)?|rev-parse(?: --short| --verify)* (?:HEAD|@)(?:[~^]\d*)*)(?: 2>/dev/null)?\)"
 )
@@ -51,7 +52,8 @@ _SEQUENCE = re.compile(
 MAX_NUMBERS = 50
 _SUM = re.compile(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
 _ARRAY = re.compile(r'"\$\{([A-Za-z_]\w*)\[@\](:\d+(?::\d+)?)?\}"')
-_ITEM = re.compile(r"\$\{([A-Za-z_]\w*)\[(-?\d+)\]\}")
+_KEYS = re.compile(r'"\$\{!([A-Za-z_]\w*)\[@\]\}"')
+_ITEM = re.compile(r"\$\{([A-Za-z_]\w*)\[(-?\d+|\$[A-Za-z_]\w*)\]\}")
 _BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
 _PLAIN_BRACES = re.compile(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
 """Matches braces without a comma, which are ordinary text, as in `stash@{0}`, `HEAD^{tree}` and `-I{}`.
@@ -113,6 +115,12 @@ class Word:
         return self.number.replace(NUMBER, value)
 
 
+def prints_commits(argv: Sequence[str]) -> bool:
+    """Return whether a command is git, and prints only ids of commits."""
+    line = " ".join(argv)
+    return line.count(" ") == len(argv) - 1 and _COMMIT.fullmatch(f"$({line})") is not None
+
+
 def word_of(node: Node, values: Mapping[str, Word]) -> Word:
     """Evaluate a word, or the value of an array. `values` are the variables with a known value; others are unknown."""
     if node.type == "array":
@@ -134,6 +142,10 @@ def words_of(node: Node, values: Mapping[str, Word]) -> list[Word]:
     source = source_of(node)
     array = _ARRAY.fullmatch(source)
     items = values[array[1]].items if array and array[1] in values else ()
+    keyed = _KEYS.fullmatch(source)
+    numbered = values[keyed[1]].items if keyed and keyed[1] in values else ()
+    if numbered and _are_texts(numbered):
+        return [Word("text", str(at)) for at in range(len(numbered))]
     if array and items and not (array[2] and any(it.text.startswith("-") for it in items)):
         return [*items]
     if node.type == "brace_expression":
@@ -264,8 +276,10 @@ def _variable(source: str, values: Mapping[str, Word], *, is_quoted: bool) -> Wo
     is_count = source.startswith("${#") or _EXIT_CODE.fullmatch(source) is not None
     if is_count and _HARMLESS_EXPANSION.fullmatch(source):
         return Word("unknown", source, source, number=NUMBER)
-    if (item := _ITEM.fullmatch(source)) and item[1] in values and is_quoted:
-        items, at = values[item[1]].items, int(item[2])
+    item = _ITEM.fullmatch(source)
+    key = values[item[2][1:]].text if item and item[2][1:] in values else item[2] if item else ""
+    if item and item[1] in values and is_quoted and re.fullmatch(r"-?\d+", key):
+        items, at = values[item[1]].items, int(key)
         if items and (len(items) == 1 or (-len(items) <= at < len(items) and _are_texts(items))):
             return items[0 if len(items) == 1 else at]
     if _HARMLESS_EXPANSION.fullmatch(source):
