@@ -121,11 +121,14 @@ def nodes_of_kind(node: Node, kind: str) -> Iterator[Node]:
 
 
 def without_prints(node: Node) -> str:
-    """Return the text of the code with blanks in place of the commands that only print words, which set nothing."""
+    """Return the text of the code with blanks in place of the commands that only print words, which set nothing.
+
+    Words with arithmetic may set a variable, as in `echo $((x++))`.
+    """
     text = bytearray(node.text or b"")
     for command in nodes_of_kind(node, "command"):
         name = command.child_by_field_name("name")
-        if name is not None and source_of(name) == "echo":
+        if name is not None and source_of(name) == "echo" and b"$((" not in (command.text or b""):
             start, end = name.start_byte - node.start_byte, command.end_byte - node.start_byte
             text[start:end] = b" " * (end - start)
     return text.decode("utf-8", "replace")

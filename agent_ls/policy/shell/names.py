@@ -19,7 +19,7 @@ _HARMLESS = re.compile(
 _HARMLESS_VALUES = frozenset(
     "PAGER=cat GIT_PAGER=cat MANPAGER=cat GH_PAGER=cat GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0".split()
 )
-_PLAIN_NAME = re.compile(r"(?<![\w$./-])(?<!\$\{)(?<!\$\{[#!])[A-Za-z_]\w*")
+_PLAIN_NAME = re.compile(r"(?<![\w$.-])(?<!\$\{)(?<!\$\{[#!])[A-Za-z_]\w*")
 _NAMES_OTHERS = re.compile(r"(?<!getopts )(?:-type [a-z]|--arg(?:json)? [A-Za-z_]\w*)\b")
 """Words of find and jq that no command of the shell takes for the name of a variable."""
 _LETTERS = re.compile(r"(?<!\w)-(\w+)")

@@ -43,6 +43,7 @@ _SUM = re.compile(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
 _EXPRESSION = re.compile(
     r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|0[xX][0-9a-fA-F]++|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*+"
 )
+_DECREMENTED = re.compile(r"--([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BASED = re.compile(r"\b(?:\d+#\w+|0[xX][0-9a-fA-F]+\b)")
 
@@ -56,6 +57,14 @@ def is_sum(source: str, names: Collection[str]) -> bool:
 def is_expression(text: str, names: Collection[str]) -> bool:
     """Return whether an arithmetic expression has only numbers, operators and the variables `names`."""
     return _EXPRESSION.fullmatch(text) is not None and set(_NAME.findall(_BASED.sub("0", text))) <= {*names}
+
+
+def decremented(root: Node) -> Iterator[str]:
+    """Yield the variables that the arithmetic of the code decrements before it reads them, as in `$((--x))`."""
+    for kind in ("c_style_for_statement", "compound_statement", "arithmetic_expansion"):
+        for node in nodes_of_kind(root, kind):
+            if "((" in (text := source_of(node)):
+                yield from _DECREMENTED.findall(text)
 
 
 def counts(loop: Node, names: Collection[str]) -> bool:

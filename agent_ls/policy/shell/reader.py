@@ -37,7 +37,7 @@ from agent_ls.policy.shell.names import (
     is_secret,
     names_in,
 )
-from agent_ls.policy.shell.numbers import COUNT, counts, is_expression, numeric_names
+from agent_ls.policy.shell.numbers import COUNT, counts, decremented, is_expression, numeric_names
 from agent_ls.policy.shell.programs import Programs, Stdin, is_known
 from agent_ls.policy.shell.redirections import redirected, stdin_of
 from agent_ls.policy.shell.state import After, State
@@ -111,6 +111,7 @@ class Reader:
             outer = self._values, self._set, self._entered, self._functions
             self._entered, self._functions = set(), {}
             self._set = Counter(names_in(_unquoted(without_prints(root))))
+            self._set.update(decremented(root))
             self._set.subtract(map(variable_of, nodes_of_kind(root, "for_statement")))
             numeric = numeric_names(root, lambda text: names_in(_unquoted(text)))
             self._values = {name: Word("unknown", f"${name}", number=NUMBER) for name in numeric}
@@ -325,7 +326,7 @@ class Reader:
         name = _ESCAPING.sub("", source_of(node.child_by_field_name("name") or node))
         if is_known(name):
             self._found.doubt(f"It gives {name} another meaning.")
-        elif is_own_function(name) and is_certain(node, self._entered):
+        elif is_own_function(name) and is_certain(node, self._entered) and self._shells == 1:
             self._functions = {**self._functions, name: node}
             return After(state, state)
         self._found.change()
