@@ -242,9 +242,7 @@ class Words:
 
 
 def words_of(argv: Sequence[str]) -> Words | None:
-    """Return the roles of the words of a command; None if the tables do not list the command or one of its
-    options.
-    """
+    """Return the roles of the words of a command; None for an option without its value, or one that is not listed."""
     allowed = COMMANDS.get(argv[0]) or _SCRIPTED.get(argv[0])
     return _roles(allowed, argv, 1) if allowed else None
 
@@ -292,6 +290,8 @@ def _roles(allowed: AllowedOptions, argv: Sequence[str], at: int) -> Words | Non
             used = int(_takes_next(allowed, word)) if is_long else _letters(allowed, word)
             if used is None or (is_long and not _is_long(allowed, word)):
                 return None
+            if at + used >= len(argv):
+                return None  # the value of the option is missing
             options.update(range(at, at + used + 1))
             if word.startswith(("--regexp", "--expression") if is_long else "-e") or (
                 not is_long and _valued_letter(allowed, word) == "e"
