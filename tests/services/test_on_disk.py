@@ -146,6 +146,16 @@ def test_an_ignore_file_that_includes_hidden_files_makes_the_search_need_approva
     assert not scratch.is_silent("rg KEY")
 
 
+def test_a_search_by_type_needs_approval_if_it_reads_a_hidden_file_with_secrets(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path)
+    scratch.build()
+    assert scratch.is_silent("rg -tjson KEY")
+    (scratch.work / ".credentials.json").write_text("KEY\n")
+    assert not scratch.is_silent("rg -tjson KEY")
+    assert not scratch.is_silent("rg --type json KEY")
+    assert scratch.is_silent("rg KEY")
+
+
 def test_git_diff_of_folders_outside_a_repository_needs_approval(tmp_path: Path) -> None:
     scratch = Scratch(tmp_path)
     scratch.build()

@@ -186,7 +186,8 @@ class _Wanted:
     """Implements search.Tree to search the folders that a command reads for files with secrets.
 
     `seen` counts all entries of the folders. `hidden` and `ignored`: whether the command reads hidden and ignored
-    files. `globs`: name patterns to which the command is restricted. `linked`: files that have one of the `inodes`.
+    files. `has_type`: ripgrep is restricted to types of files, and also reads hidden ones of them. `globs`: name
+    patterns to which the command is restricted. `linked`: files that have one of the `inodes`.
     `settings`: files of git with credentials. `links`: what links in place of ignore files lead to, because ripgrep
     prints lines of them that it cannot read.
     """
@@ -195,6 +196,7 @@ class _Wanted:
     ignored: bool
     globs: tuple[str, ...]
     inodes: Collection[int]
+    has_type: bool = False
     seen: int = 0
     linked: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
@@ -215,7 +217,8 @@ class _Wanted:
             # ripgrep also searches hidden files that a pattern of the command names.
             hidden = every or any(map(_NAMES_HIDDEN.match, words))
             ignored = every or any(word.startswith("--no-ignore") for word in words)
-            return cls(hidden, ignored, _globs_of(searches, "-g", "--glob"), inodes)
+            has_type = any(map(_NAMES_TYPE.match, words))
+            return cls(hidden, ignored, _globs_of(searches, "-g", "--glob"), inodes, has_type)
         return cls(True, True, _globs_of(others, "", "--include") if is_grep else (), inodes)
 
     def find_below(self, folder: str) -> Iterator[str]:
@@ -242,6 +245,8 @@ class _Wanted:
                     if self.seen > MAX_ENTRIES:
                         raise TooManyFilesError(folder)
                     name, is_read = entry.name, self.hidden or not entry.name.startswith(".")
+                    if not is_read and self.has_type and _OF_TYPE.fullmatch(name):
+                        is_read = not entry.is_dir(follow_symlinks=False)
                     if name in IGNORE_FILES and entry.is_symlink():
                         self.links.add(os.path.realpath(entry.path))
                     if name == ".git" and is_read:
@@ -271,6 +276,11 @@ class _Wanted:
 
 
 _NAMES_HIDDEN = re.compile(r"--hidden|--i?glob|-[a-zA-Z.]*[.g]")
+_NAMES_TYPE = re.compile(r"-[a-zA-Z.]*t|--type\b")
+_OF_TYPE = re.compile(
+    r"\..*\.(?:json|ya?ml|toml|ini|conf|cfg|config|properties|txt|xml|tf|tfvars|\w?sh|[jt]s|py|rb|php|sql|csv)|\.\w+rc"
+)
+"""A hidden file that ripgrep searches if the command names its type, as `rg -tjson` does with `.keys.json`."""
 _UNHIDES = re.compile(r"^!(.*/)?[.*?\[{\\]", re.MULTILINE)
 """A line of an ignore file that may include hidden files again, which ripgrep then searches."""
 
