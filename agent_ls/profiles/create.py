@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
@@ -31,8 +31,10 @@ WALKTHROUGH_WINDOW_TOKENS = 200_000
 class UnknownProviderError(Exception):
     """There is no profile for this provider."""
 
-    def __init__(self, provider: str) -> None:
-        super().__init__(f"Unknown provider {provider!r}. Known providers: {', '.join(PROFILES)}.")
+    def __init__(self, provider: str, own: Iterable[str] = ()) -> None:
+        """`own` are the names of a program's own providers."""
+        known = ", ".join(dict.fromkeys((*PROFILES, *own)))
+        super().__init__(f"Unknown provider {provider!r}. Known providers: {known}.")
         self.provider = provider
 
 

@@ -97,3 +97,16 @@ async def test_a_session_that_was_aborted_is_closed_at_once(tmp_path: Path) -> N
         session.abort()
         with pytest.raises(agent_ls.SessionClosedError):
             session.run("more")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("mine2", "mine?"), ("antropic", "anthropic?"), ("nope", "listed")]
+)
+async def test_an_unknown_provider_is_refused_with_those_of_the_program(
+    tmp_path: Path, name: str, hint: str
+) -> None:
+    given = options(tmp_path, FakeProvider()) | {"adapters": {"mine": FakeProvider()}, "provider": "mine"}
+    async with agent_ls.open_session(**given) as session:
+        with pytest.raises(agent_ls.AppError, match=r"anthropic, .*, walkthrough, mine\.") as caught:
+            await session.configure(provider=name)
+    assert hint in caught.value.hint

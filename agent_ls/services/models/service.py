@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -231,7 +231,7 @@ class ModelService:
             return _own_profile(provider, own, model, options)
         if provider in self._own and provider not in PROFILES:
             return chat_profile(provider, model or provider, options)
-        return make_profile(provider, model, options)
+        return make_profile(provider, model, options, self._own)
 
     def set_credential(self, provider: str, secret: str | None) -> None:
         """Set a key in memory from the next model call on; a `secret` of None or blanks removes the key.
@@ -461,8 +461,10 @@ def _choice(provider: str, model: str, default: str) -> ModelChoice:
     )
 
 
-def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OPTIONS) -> ProviderProfile:
-    """Create a profile. `model` "" is the provider's default.
+def make_profile(
+    provider: str, model: str, options: ProfileOptions = DEFAULT_OPTIONS, own: Iterable[str] = ()
+) -> ProviderProfile:
+    """Create a profile. `model` "" is the provider's default. `own` are the names of a program's own providers.
 
     Raises:
         BadChoiceError: the provider is unknown, or no model was given and the provider has no default model.
@@ -470,9 +472,9 @@ def make_profile(provider: str, model: str, options: ProfileOptions = DEFAULT_OP
     try:
         return create_profile(provider, "" if provider == WALKTHROUGH else model, options=options)
     except UnknownProviderError as error:
-        near = get_close_matches(error.provider.lower(), VARIABLES, n=1)
+        near = get_close_matches(error.provider.lower(), (*own, *VARIABLES), n=1, cutoff=0.7)
         step = f"Did you mean {near[0]}?" if near else "Choose one of the listed providers."
-        raise BadChoiceError(str(error), step) from None
+        raise BadChoiceError(str(UnknownProviderError(provider, own)), step) from None
     except ModelNeededError as error:
         raise BadChoiceError(
             str(error), "choose a model; `agent-ls models` lists the available models"
