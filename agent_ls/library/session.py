@@ -38,7 +38,7 @@ from agent_ls.loop.events.types import (
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.policy.situation import Mode, ReviewSetting
-from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.settings.layers import layered, limits_of
 from agent_ls.services.settings.model import parse_settings
@@ -195,7 +195,7 @@ class AgentSession:
             )
         live, last = self._live, self._live.session.last_seq
         events, self._opening = live.session.subscribe(open_parts=True), None
-        return EventStream(events, self._owner.check_place, load=partial(live.events_since, since, last))
+        return EventStream(events, self._owner.check_place, load=partial(_read_log, live, since, last))
 
     def _stream(self, begin: Callable[[], str]) -> EventStream:
         """Return the events from now on; the first stream also has those of the opening, such as warnings."""
@@ -481,8 +481,12 @@ class AgentSession:
         return await self._manager.copy_session(self.id, turn_id)
 
     async def calls(self) -> tuple[ToolRecord, ...]:
-        """Return the records of all tool calls that have ended, in the order in which the calls started."""
-        encoded = await anyio.to_thread.run_sync(self._live.events_since, 0)
+        """Return the records of all tool calls that have ended, in the order in which the calls started.
+
+        Raises:
+            AppError: the log of the session cannot be read.
+        """
+        encoded = await anyio.to_thread.run_sync(_read_log, self._live, 0)
         decoded = map(event_codec.decode, encoded)
         return tool_records(envelope for envelope in decoded if envelope)
 
@@ -499,6 +503,17 @@ class AgentSession:
             if part.next_offset is None:
                 return "".join(parts)
             offset = part.next_offset
+
+
+def _read_log(live: LiveSession, since: int, last: int | None = None) -> Sequence[bytes]:
+    """Return the encoded events after number `since`. Blocks."""
+    try:
+        return live.events_since(since, last)
+    except OSError as error:
+        raise AppError(
+            f"the log of the session cannot be read: {error.strerror or error}",
+            "its folder, such as state_dir, must not be deleted while the session is open",
+        ) from error
 
 
 def _no_agent(agent_id: str) -> BadChoiceError:

@@ -128,3 +128,14 @@ async def test_a_number_that_is_none_is_refused(tmp_path: Path, since: Any) -> N
     async with agent_ls.open_session(**options(tmp_path, FakeProvider())) as session:
         with pytest.raises(agent_ls.AppError, match="since"):
             session.events(since=since)
+
+
+async def test_a_log_that_was_deleted_is_one_error_with_the_next_step(tmp_path: Path) -> None:
+    async with agent_ls.open_session(**options(tmp_path, FakeProvider([text("One.")]))) as session:
+        await session.ask("go")
+        for log in (tmp_path / "state").rglob("log.jsonl"):
+            log.unlink()
+        for read in (session.calls, lambda: anext(session.events(since=0))):
+            with pytest.raises(agent_ls.AppError) as caught:
+                await read()
+            assert "state_dir" in caught.value.hint
