@@ -49,17 +49,14 @@ def test_at_most_five_of_a_hundred_everyday_lines_are_asked_about() -> None:
         reported(
             "github/copilot-cli#211",
             'for f in src/a.c src/b.c; do echo "= $f"; grep -n KEY "$f" 2>/dev/null | head -3; done',
-            what="safety, passed: a loop that only searches was asked about because of cd and /dev/null",
         ),
         reported(
             "letta-ai/letta-code#1194",
             "rg -n 'alpha|beta store|notes/|git-backed' lib tests -S",
-            what="safety, passed: a pattern with bars in quotes was taken for a pipe",
         ),
         reported(
             "agentforce314/clawcodex#622",
             """grep -rho '"[a-z]*"' src | tr '[:upper:]' '[:lower:]' | sort -u | tr -d '"'""",
-            what="safety, passed: a pipe of four filters was asked about each time",
         ),
         reported(
             "letta-ai/letta-code#1900",

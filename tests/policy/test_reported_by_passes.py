@@ -41,22 +41,18 @@ RULES = frozenset(
         reported(
             "kirodotdev/KiroCrew#5037",
             "javac -version -processorpath out -processor Evil -d out src/A.java",
-            what="safety, passed: options after -version made the compiler run code",
         ),
         reported(
             "AntSeed/antseed#660",
             "sed -n '1e id' a.txt",
-            what="safety, passed: scripts of awk and sed ran programs unasked",
         ),
         reported(
             "Kilo-Org/kilocode#11890",
             "echo x | sort -S 1b --compress-program sh",
-            what="safety, passed: an option of a search or of sort started a program unasked",
         ),
         reported(
             "agentscope-ai/agentscope#2471",
             "PATH=../evil ls",
-            what="safety, passed: a variable before a command let another program run",
         ),
         "ag --pager ./x y",
         "rg --hostname-bin ./x y",

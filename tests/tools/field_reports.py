@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -167,5 +168,7 @@ def shorten() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit(f"{sys.argv[1]}: this program writes the page and takes no arguments")
     PAGE.write_text(written(), encoding="utf-8")
     shorten()

@@ -39,60 +39,50 @@ CHECK = "Resource has been exhausted (e.g. check quota)."
 KINDS: list[Any] = [
     reported("OpenHands/OpenHands#4894", "compatible", 400,
         say(f"litellm.BadRequestError: litellm.ContextWindowExceededError: AnthropicError - {LONG}", code="400"),
-        e.ContextLengthError, what="chat-servers, passed: a proxy quotes an overflow"),
+        e.ContextLengthError),
     reported("BrokkAi/brokk-app#540", "compatible", 400,
         say(f"litellm.BadRequestError: AnthropicException - b'{LIMIT}'. Received Model Group=m", code="400"),
-        e.ContextLengthError, what="chat-servers, passed: an overflow is quoted as bytes of Python"),
+        e.ContextLengthError),
     reported("BerriAI/litellm#18282", "gemini", 400,
         say("The input token count exceeds the maximum number of tokens allowed (1048576).", code=400,
-            status="INVALID_ARGUMENT"), e.ContextLengthError, what="gemini, passed: an overflow states only the limit"),
+            status="INVALID_ARGUMENT"), e.ContextLengthError),
     reported("agent0ai/agent-zero#1102", "compatible", 400,
         say("ContextWindowExceededError: OpenAIException - This model's maximum context length is 16384 tokens. "
             "However, your request has 19427 input tokens. Please reduce the length of the input messages."),
-        e.ContextLengthError, what="chat-servers, passed: an overflow of a local server, through a proxy"),
+        e.ContextLengthError),
     reported("OpenHands/OpenHands#8149", "compatible", 400,
         say("litellm.BadRequestError: Error code: 400 - " + str(say(f"OpenrouterException - {ENDPOINT}", code="400"))),
-        e.ContextLengthError, what="chat-servers, passed: OpenRouter's overflow is quoted in Python"),
-    reported("ai-christianson/RA.Aid#182", "gemini", 429, exhausted(NO_TIER, details=WAIT), e.QuotaExceededError,
-        what="gemini, failed: a model has no free quota, and a delay is named"),
-    reported("NEKOparapa/AiNiee#124", "gemini", 429, exhausted(CHECK), e.RateLimitError,
-        what="gemini, passed: a limit of the rate speaks of the quota"),
+        e.ContextLengthError),
+    reported("ai-christianson/RA.Aid#182", "gemini", 429, exhausted(NO_TIER, details=WAIT), e.QuotaExceededError),
+    reported("NEKOparapa/AiNiee#124", "gemini", 429, exhausted(CHECK), e.RateLimitError),
     reported("google-gemini/gemini-cli#8437", "gemini", 429,
         exhausted("You exceeded your current quota, please check your plan and billing details.", details=BOTH),
-        e.QuotaExceededError, what="gemini, passed: the quotas of a minute and of a day are exceeded"),
+        e.QuotaExceededError),
     reported("google-gemini/gemini-cli#2020", "gemini", 429,
-        say(json.dumps(exhausted(CHECK), indent=2) + "\n", code=429, status="Too Many Requests"), e.RateLimitError,
-        what="gemini, passed: a limit of the rate is quoted"),
+        say(json.dumps(exhausted(CHECK), indent=2) + "\n", code=429, status="Too Many Requests"), e.RateLimitError),
     reported("ggml-org/llama.cpp#15780", "llamacpp", 500,
-        say(CTX, code=500, type="exceed_context_size_error", n_prompt_tokens=1407, n_ctx=256), e.ContextLengthError,
-        what="chat-servers, passed: llama.cpp reports an overflow with the status 500"),
+        say(CTX, code=500, type="exceed_context_size_error", n_prompt_tokens=1407, n_ctx=256), e.ContextLengthError),
     reported("oobabooga/textgen#7257", "compatible", 200,
-        say(CTX, code=400, type="exceed_context_size_error", n_prompt_tokens=14429, n_ctx=8192), e.ContextLengthError,
-        what="chat-servers, passed: an overflow has the status 200"),
+        say(CTX, code=400, type="exceed_context_size_error", n_prompt_tokens=14429, n_ctx=8192), e.ContextLengthError),
     reported("abetlen/llama-cpp-python#416", "compatible", 500,
         say("Requested tokens (2285) exceed context window of 512", type="internal_server_error"),
-        e.ContextLengthError, what="chat-servers, passed: an overflow is an internal error"),
+        e.ContextLengthError),
     reported("engeldlgado/toshllm#102", "compatible", 400,
         say("request (8283 tokens) exceeds the available context size (2048 tokens), try increasing it"),
-        e.ContextLengthError, what="chat-servers, passed: a server ignores the context that the user set"),
+        e.ContextLengthError),
     reported("anthropics/claude-code#562", "anthropic", 503,
-        {"message": "Too many connections, please wait before trying again."}, e.ServerError,
-        what="anthropic, passed: Bedrock has too many connections"),
+        {"message": "Too many connections, please wait before trying again."}, e.ServerError),
     reported("awslabs/agent-evaluation#64", "anthropic", 200,
         {"type": "error", "error": {"type": "throttlingException",
-            "message": "Your request rate is too high. Reduce the frequency of requests."}}, e.RateLimitError,
-        what="anthropic, failed: Bedrock's throttling comes within a stream"),
-    reported("langgenius/dify#28638", "compatible", 400, say("Model deepseek-v3.1 not exist."), e.NotFoundError,
-        what="chat-servers, passed: a model does not exist, in short words"),
+            "message": "Your request rate is too high. Reduce the frequency of requests."}}, e.RateLimitError),
+    reported("langgenius/dify#28638", "compatible", 400, say("Model deepseek-v3.1 not exist."), e.NotFoundError),
     reported("tinyhumansai/openhuman#1596", "compatible", 404,
-        say("model 'reasoning-v1' not found", type="not_found_error"), e.NotFoundError,
-        what="chat-servers, passed: a provider does not have the model"),
+        say("model 'reasoning-v1' not found", type="not_found_error"), e.NotFoundError),
     reported("use-agent-os/agent-os#1420", "gemini", 404,
-        say("Requested entity was not found.", code=404, status="NOT_FOUND"), e.NotFoundError,
-        what="gemini, passed: an unknown model is an entity"),
+        say("Requested entity was not found.", code=404, status="NOT_FOUND"), e.NotFoundError),
     reported("8monkey-ai/hebo-platform#447", "compatible", 422,
         say("Model 'GPT-OSS 20B' not found in catalog", type="invalid_request_error", code="model_not_found", param=""),
-        e.NotFoundError, what="chat-servers, passed: a model is not in a catalogue"),
+        e.NotFoundError),
 ]  # fmt: skip
 
 
@@ -114,8 +104,7 @@ USED = {
     ]
 }
 RESCUED: list[Any] = [
-    reported("groq/groq-typescript#103", f"<tool-use>\n{json.dumps(USED, indent=2)}\n</tool-use>",
-        what="chat-servers, failed: Groq refuses a call whose parameters are beside the function"),
+    reported("groq/groq-typescript#103", f"<tool-use>\n{json.dumps(USED, indent=2)}\n</tool-use>"),
 ]  # fmt: skip
 
 
@@ -124,15 +113,13 @@ def test_a_call_that_the_server_refused_is_read(text: str) -> None:
     assert said(rescued(text)) == ("", [("read", {"q": "x"})])
 
 
-@pytest.mark.report("mastra-ai/mastra#9688", "Groq refuses a call of a tool that was not offered", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("mastra-ai/mastra#9688")  # fmt: skip
 def test_a_call_of_an_unknown_tool_is_tried_again() -> None:
     words = "Tool call validation failed: attempted to call tool 'listFiles' which was not in request.tools"
     assert refused("groq", 400, say(words, type="invalid_request_error")).retryable
 
 
-@pytest.mark.report("livekit/agents#3114", "xAI refuses a tool choice without tools", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("livekit/agents#3114")  # fmt: skip
 @pytest.mark.parametrize("choice", ["auto", "none", "required"])
 def test_there_is_no_tool_choice_without_tools(choice: Any) -> None:
     request = Request("m", (user("hi"),), tool_choice=choice)
@@ -147,10 +134,9 @@ WHOLE = {
 }
 REASONED: list[Any] = [
     reported("0xPlaygrounds/rig#1440", [piece(content=None, reasoning_content="hm"),
-        piece(content="12.", reasoning_content=None), STOP],
-        what="chat-servers, passed: thinking comes beside a content that is null"),
+        piece(content="12.", reasoning_content=None), STOP]),
     reported("langgenius/dify-plugin-sdks#295", [piece(reasoning="hm", reasoning_content="hm", content=""),
-        piece(content="12."), STOP], what="chat-servers, passed: vLLM states thinking in two fields"),
+        piece(content="12."), STOP]),
 ]  # fmt: skip
 
 
@@ -160,8 +146,7 @@ def test_thinking_of_each_field_is_shown_once(chunks: list[Any]) -> None:
     assert (response.text, response.reasoning) == ("12.", "hm")
 
 
-@pytest.mark.report("infiniflow/ragflow#14817", "thinking of an answer that is not streamed is lost",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("infiniflow/ragflow#14817")  # fmt: skip
 def test_thinking_of_a_whole_answer_is_read() -> None:
     response = codec().decode(ASK, ReplyHead(200), json.dumps(WHOLE).encode())
     assert (response.text, response.reasoning) == ("12.", "hm")

@@ -33,16 +33,11 @@ def printed(mark: str, outer: str = "tool_calls") -> str:
 
 
 PRINTED: list[Any] = [
-    reported("AgentFlocks/flocks#687", [printed(" | DSML | ", "tool_use")],
-        what="chat-servers, passed: a printed call has bars and spaces"),
-    reported("XNet-NGO/aiope#119", [printed("｜DSML｜", "function_calls")],
-        what="chat-servers, passed: DeepSeek prints its calls as text"),
-    reported("HKUDS/Vibe-Trading#262", [printed("｜｜DSML｜｜")],
-        what="chat-servers, passed: a printed call has two wide bars"),
-    reported("TokenRhythm/opensquilla#985", [printed("｜DSML｜")],
-        what="chat-servers, passed: a printed call is shown and never runs"),
-    reported("lsdefine/GenericAgent#804", [printed("‖DSML‖")[:4], printed("‖DSML‖")[4:]],
-        what="chat-servers, failed: a printed call has a double bar and is cut within its mark"),
+    reported("AgentFlocks/flocks#687", [printed(" | DSML | ", "tool_use")]),
+    reported("XNet-NGO/aiope#119", [printed("｜DSML｜", "function_calls")]),
+    reported("HKUDS/Vibe-Trading#262", [printed("｜｜DSML｜｜")]),
+    reported("TokenRhythm/opensquilla#985", [printed("｜DSML｜")]),
+    reported("lsdefine/GenericAgent#804", [printed("‖DSML‖")[:4], printed("‖DSML‖")[4:]]),
 ]  # fmt: skip
 
 
@@ -58,12 +53,10 @@ NDJSON = {"error": "an error was encountered while running the model"}
 BROKEN: list[Any] = [
     reported("use-agent-os/agent-os#2214", [piece(content="Hi"), {"error": {"code": "server_error", "message":
         "Provider disconnected unexpectedly"}, "choices": [{"index": 0, "delta": {"content": ""},
-        "finish_reason": "error"}]}], "disconnected",
-        what="chat-servers, passed: an error at the end of a stream is lost"),
+        "finish_reason": "error"}]}], "disconnected"),
     reported("use-agent-os/agent-os#2214", [piece(content="Hi"), {"error": {"message": "the server had an error"},
-        "choices": []}], "had an error", what="chat-servers, passed: an error without choices is lost"),
-    reported("use-agent-os/agent-os#2214", [piece(content="Hi"), NDJSON], "while running",
-        what="chat-servers, passed: Ollama's error within a stream is lost"),
+        "choices": []}], "had an error"),
+    reported("use-agent-os/agent-os#2214", [piece(content="Hi"), NDJSON], "while running"),
 ]  # fmt: skip
 
 
@@ -74,16 +67,14 @@ def test_a_broken_stream_is_an_error(chunks: list[Any], words: str) -> None:
     assert words in str(told.value) and told.value.retryable
 
 
-@pytest.mark.report("langchain-ai/openwiki#39", "a stream ends with an error within the arguments of a call",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("langchain-ai/openwiki#39")  # fmt: skip
 def test_a_call_that_an_error_cut_does_not_run() -> None:
     ends = {"choices": [{"index": 0, "delta": {}, "finish_reason": "error"}]}
     response = chat_answer(call_piece(0, "c", "read", '{"content": '), ends, provider="openrouter")
     assert (response.tool_calls, response.finish_reason.kind) == ((), "error")
 
 
-@pytest.mark.report("jakobdylanc/llmcord#84", "a finish reason is in snake and in camel case", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("jakobdylanc/llmcord#84")  # fmt: skip
 @pytest.mark.parametrize(
     "choice", [{"finish_reason": "stop", "finishReason": "stop"}, {"finishReason": "stop"}]
 )
@@ -92,8 +83,7 @@ def test_a_finish_reason_in_camel_case_ends_the_answer(choice: Any) -> None:
     assert chat_answer(piece(content="Oh"), piece(content=" sure"), last).text == "Oh sure"
 
 
-@pytest.mark.report("cline/cline#13348", "an answer that is not streamed is wrapped in data", area="chat-servers",
-    before="failed")  # fmt: skip
+@pytest.mark.report("cline/cline#13348")  # fmt: skip
 def test_an_answer_within_data_is_read() -> None:
     message = {"role": "assistant", "content": "hi"}
     body = {"data": {"choices": [{"finish_reason": "stop", "index": 0, "message": message}]}, "success": True}
@@ -104,14 +94,13 @@ USAGES: list[Any] = [
     reported("QuantumNous/new-api#6212",
         {"prompt_tokens": 1536, "completion_tokens": 171, "input_tokens": 0, "output_tokens": 0,
             "prompt_tokens_details": {"cached_tokens": 0, "text_tokens": 0}, "input_tokens_details": None},
-        (1536, 171, 0), what="chat-servers, passed: counts have the names of two APIs, one of them 0"),
-    reported("symfony/ai#2274", {"prompt_tokens": 100, "completion_tokens": 5, "num_cached_tokens": 60}, (100, 5, 60),
-        what="chat-servers, failed: cached tokens have another name"),
+        (1536, 171, 0)),
+    reported("symfony/ai#2274", {"prompt_tokens": 100, "completion_tokens": 5, "num_cached_tokens": 60}, (100, 5, 60)),
     reported("symfony/ai#2274", {"prompt_tokens": 100, "completion_tokens": 5, "prompt_cache_hit_tokens": 60},
-        (100, 5, 60), what="chat-servers, passed: DeepSeek's count of cached tokens is lost"),
+        (100, 5, 60)),
     reported("juspay/neurolink#1244",
         {"prompt_tokens": 9, "completion_tokens": 10, "completion_tokens_details": {"reasoning_tokens": 50}},
-        (9, 10, 0), what="chat-servers, flaw: a server counts more reasoning than output"),
+        (9, 10, 0)),
 ]  # fmt: skip
 
 
@@ -122,8 +111,7 @@ def test_tokens_are_counted(usage: Any, expected: tuple[int, int, int]) -> None:
     assert (found.reasoning_tokens or 0) <= found.output_tokens
 
 
-@pytest.mark.report("BerriAI/litellm#16129", "Groq's counts of cached tokens and reasoning are lost",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("BerriAI/litellm#16129")  # fmt: skip
 def test_counts_in_a_field_of_the_server_are_read() -> None:
     usage = {"prompt_tokens": 90, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 64},
         "completion_tokens_details": {"reasoning_tokens": 8}}  # fmt: skip
@@ -133,8 +121,7 @@ def test_counts_in_a_field_of_the_server_are_read() -> None:
     assert (found.input_tokens, found.cache_read_tokens, found.reasoning_tokens) == (90, 64, 8)
 
 
-@pytest.mark.report("router-for-me/CLIProxyAPI#1643", "thoughts are counted as input, cached tokens are subtracted",
-    area="gemini", before="passed")  # fmt: skip
+@pytest.mark.report("router-for-me/CLIProxyAPI#1643")  # fmt: skip
 def test_thoughts_are_output_and_cached_tokens_input() -> None:
     counts = {
         "promptTokenCount": 100,
@@ -148,8 +135,7 @@ def test_thoughts_are_output_and_cached_tokens_input() -> None:
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (100, 40, 12)
 
 
-@pytest.mark.report("Arize-ai/openinference#3734", "cached tokens are missing in the input", area="anthropic",
-    before="passed")  # fmt: skip
+@pytest.mark.report("Arize-ai/openinference#3734")  # fmt: skip
 def test_written_and_read_cache_tokens_are_input() -> None:
     started = {"input_tokens": 10, "cache_creation_input_tokens": 1733, "cache_read_input_tokens": 512}
     usage = counted({**started, "output_tokens": 1}, {"output_tokens": 5})
@@ -161,23 +147,21 @@ COPILOT = {"error": {"message": "prompt token count of 93854 exceeds the limit o
 INPUT = json.dumps({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message":
     "The input token count (3475108) exceeds the maximum number of tokens allowed (1048576)."}}, indent=2)  # fmt: skip
 KINDS: list[Any] = [
-    reported("jjleng/copilot-more#35", "compatible", 400, COPILOT, e.ContextLengthError,
-        what="chat-servers, passed: an overflow has empty codes"),
+    reported("jjleng/copilot-more#35", "compatible", 400, COPILOT, e.ContextLengthError),
     reported("ericc-ch/copilot-api#65", "compatible", 400,
         say("prompt token count of 13067 exceeds the limit of 12288", code="model_max_prompt_tokens_exceeded"),
-        e.ContextLengthError, what="chat-servers, passed: Copilot names an overflow by a code of its own"),
+        e.ContextLengthError),
     reported("microsoft/vscode-copilot-release#1456", "compatible", 400, "Message exceeds token limit.",
-        e.ContextLengthError, what="chat-servers, passed: an overflow in three words"),
+        e.ContextLengthError),
     reported("google-gemini/gemini-cli#4231", "gemini", 400, say(INPUT, code=400, status="Bad Request"),
-        e.ContextLengthError, what="gemini, passed: an overflow is quoted within an error"),
+        e.ContextLengthError),
     reported("songquanpeng/one-api#90", "compatible", 200,
         say("type invalid_request_error, code model_not_found, message The model: `gpt-4` does not exist",
-            type="one_api_error"), e.NotFoundError,
-        what="chat-servers, passed: a proxy puts type and code into a text"),
+            type="one_api_error"), e.NotFoundError),
     reported("chenyme/grok2api#795", "compatible", 503, say("no account is available", code="upstream_unavailable"),
-        e.ServerError, what="chat-servers, passed: a proxy has no account for a request"),
+        e.ServerError),
     reported("chenyme/grok2api#795", "compatible", 429, say("all accounts are cooling", code="upstream_cooling"),
-        e.RateLimitError, what="chat-servers, passed: all accounts of a proxy wait"),
+        e.RateLimitError),
 ]  # fmt: skip
 
 
@@ -187,8 +171,7 @@ def test_an_error_has_its_class(wire: str, status: int, body: Any, kind: type[e.
     assert (isinstance(error, kind), error.retryable) == (True, kind.retryable)
 
 
-@pytest.mark.report("microsoft/vscode#312446", "an image of a tool is refused as a missing text",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("microsoft/vscode#312446")  # fmt: skip
 def test_a_missing_text_in_place_of_an_image_is_a_refused_image() -> None:
     error = refused("compatible", 400, say("Param Incorrect", code="400", param="text is not set", type=""))
     assert refuses_images(error)
@@ -198,9 +181,8 @@ JINJA = "While executing CallExpression at line 85, column 32 in source: raise_e
 
 
 @pytest.mark.parametrize("status", [
-    reported("ollama/ollama#18241", 500, what="chat-servers, passed: a template takes the system's message only first"),
-    reported("joshuadavidthomas/opencode-agent-memory#11", 400,
-        what="chat-servers, passed: several messages of the system are refused by a template"),
+    reported("ollama/ollama#18241", 500),
+    reported("joshuadavidthomas/opencode-agent-memory#11", 400),
 ])  # fmt: skip
 def test_only_the_first_message_is_the_systems(status: int) -> None:
     body = say(f"{JINJA}System message must be at the beginning.", type="server_error", code=status)
@@ -215,8 +197,7 @@ SPLIT = (
 )
 
 
-@pytest.mark.report("janhq/jan#6123", "a template fails at an answer that has only calls", area="chat-servers",
-    before="failed")  # fmt: skip
+@pytest.mark.report("janhq/jan#6123")  # fmt: skip
 def test_a_template_that_fails_at_null_gets_texts() -> None:
     turn = (
         Message(Role.ASSISTANT, (ToolCallPart("a", "read", "{}"),)),
@@ -226,16 +207,14 @@ def test_a_template_that_fails_at_null_gets_texts() -> None:
     assert all(message["content"] is not None for message in messages)
 
 
-@pytest.mark.report("QwenLM/qwen-code#48", "a template uses a function that the server does not have",
-    area="chat-servers", before="flaw")  # fmt: skip
+@pytest.mark.report("QwenLM/qwen-code#48")  # fmt: skip
 def test_a_template_that_fails_is_named_in_the_hint() -> None:
     words = "Unknown method: keys at row 57, column 46:\n   {%- for json_key in param_fields.keys() %}\n    ^"
     error = refused("llamacpp", 500, say(words, code=500, type="server_error"))
     assert "template" in error.hint
 
 
-@pytest.mark.report("datapizza-labs/datapizza-ai#98", "calls and results are sent in order", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("datapizza-labs/datapizza-ai#98")  # fmt: skip
 def test_a_second_refusal_ends_the_tries() -> None:
     server, request = codec("mistral"), Request("m", SAID)
     body = {

@@ -25,36 +25,31 @@ RISK = "This content was flagged for possible cybersecurity risk. If this seems 
 NO_ACCESS = "User gateway-1 is not authorized to access model x or model does not exist"
 KINDS: list[Any] = [
     reported("NousResearch/hermes-agent#115218", "compatible", 400,
-        say("Content Exists Risk", type="AI_APICallError", isRetryable=False), e.ContentFilterError, "Risk",
-        what="chat-servers, passed: a gateway's filter looks like a malformed request"),
+        say("Content Exists Risk", type="AI_APICallError", isRetryable=False), e.ContentFilterError, "Risk"),
     reported("hackerai-tech/hackerai#632", "openrouter", 403, say("PROHIBITED_CONTENT", code=403),
-        e.ContentFilterError, "PROHIBITED", what="chat-servers, failed: a filter's name has the status of a wrong key"),
-    reported("CyberStrikeus/CyberStrike#111", "responses", 400, say(RISK), e.ContentFilterError, "cybersecurity",
-        what="responses, passed: a request counts as a risk, without a code"),
+        e.ContentFilterError, "PROHIBITED"),
+    reported("CyberStrikeus/CyberStrike#111", "responses", 400, say(RISK), e.ContentFilterError, "cybersecurity"),
     reported("NousResearch/hermes-agent#100113", "compatible", 500,
         say("sensitive words detected", type="new_api_error", code="sensitive_words_detected"), e.ContentFilterError,
-        "sensitive words", what="chat-servers, passed: a gateway's filter has the status 500 and is tried again"),
+        "sensitive words"),
     reported("code-yeongyu/oh-my-openagent#7023", "compatible", 400,
-        say("The response was blocked by a content filter", type="ContentFilterError"), e.ContentFilterError, "blocked",
-        what="chat-servers, passed: a content filter ends a turn without a word"),
+        say("The response was blocked by a content filter", type="ContentFilterError"), e.ContentFilterError,
+        "blocked"),
     reported("lidge-jun/opencodex#1689", "anthropic", 400,
-        {"error": {"code": "content-blocked", "type": "agent_router_api_error"}}, e.ContentFilterError, "",
-        what="anthropic, failed: a filter states only a code"),
+        {"error": {"code": "content-blocked", "type": "agent_router_api_error"}}, e.ContentFilterError, ""),
     reported("truefoundry/models#949", "compatible", 403,
         {"status": "failure", "message": NO_ACCESS, "error": {"message": NO_ACCESS, "type": "AuthorizationError",
-            "code": "403"}}, e.PermissionDeniedError, "not authorized",
-        what="chat-servers, passed: a user may not use a model"),
+            "code": "403"}}, e.PermissionDeniedError, "not authorized"),
     reported("cline/cline#1426", "compatible", 401,
         say("The API key or AK/SK in the request is missing or invalid. requestId: 0217", code="AuthenticationError"),
-        e.AuthenticationError, "AK/SK", what="chat-servers, passed: Volcano Engine refuses a key"),
+        e.AuthenticationError, "AK/SK"),
     reported("cline/cline#1426", "compatible", 400,
         say("One or more parameters specified in the request are not valid.", code="InvalidParameter"),
-        e.InvalidRequestError, "One or more", what="chat-servers, passed: Volcano Engine names no parameter"),
+        e.InvalidRequestError, "One or more"),
     reported("yym68686/uni-api#105", "xai", 400, {"code": "Client specified an invalid argument",
-        "error": "Argument not supported on this model: presencePenalty"}, e.InvalidRequestError, "presencePenalty",
-        what="chat-servers, passed: xAI refuses a field of the client"),
+        "error": "Argument not supported on this model: presencePenalty"}, e.InvalidRequestError, "presencePenalty"),
     reported("anthropics/claude-code#83989", "compatible", 400, {"code": "unclassified", "error": "invalid request"},
-        e.InvalidRequestError, "invalid request", what="chat-servers, passed: a router refuses each result of a call"),
+        e.InvalidRequestError, "invalid request"),
 ]  # fmt: skip
 
 
@@ -73,16 +68,13 @@ QUOTED = (
 LEFT_OUT: list[Any] = [
     reported("NousResearch/hermes-agent#23088", "openai",
         {"code": "invalid-argument", "error": "Model grok-4-1-fast does not support parameter reasoningEffort."},
-        {"reasoning_effort": "high"}, "reasoning.effort",
-        what="responses, passed: xAI refuses the effort of most models"),
+        {"reasoning_effort": "high"}, "reasoning.effort"),
     reported("anthropics/anthropic-sdk-python#1188", "anthropic",
         say("output_config.format: Extra inputs are not permitted", type="invalid_request_error"), JSON,
-        "output_config.format", what="anthropic, failed: Vertex AI takes no schema of the answer"),
+        "output_config.format"),
     reported("anthropics/claude-code#37746", "anthropic",
-        say("output_config: Extra inputs are not permitted", type="invalid_request_error"), {}, "output_config",
-        what="anthropic, passed: Vertex AI does not know the field of the effort"),
-    reported("OpenHands/software-agent-sdk#1630", "anthropic", say(QUOTED, code="400"), {}, "output_config",
-        what="anthropic, passed: a proxy quotes that Vertex AI refuses a field"),
+        say("output_config: Extra inputs are not permitted", type="invalid_request_error"), {}, "output_config"),
+    reported("OpenHands/software-agent-sdk#1630", "anthropic", say(QUOTED, code="400"), {}, "output_config"),
 ]  # fmt: skip
 
 
@@ -93,8 +85,7 @@ def test_what_is_refused_is_left_out(wire: str, body: Any, more: Any, path: str)
     assert at(second(wire, body, request), path) is None
 
 
-@pytest.mark.report("FoundationAgents/OpenManus#23", "a result without a call makes each later request fail",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("FoundationAgents/OpenManus#23")  # fmt: skip
 def test_a_result_without_its_call_is_not_sent() -> None:
     messages = (user("hi"), tool_results([ToolResultPart("a", "read", "x")]), user("more"))
     sent = body_of(codec("deepseek").encode(Request("m", messages), stream=True))["messages"]
@@ -106,13 +97,11 @@ STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 WHOLE = {"index": 0, "message": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}
 TWICE: list[Any] = [
     reported("abundantbeing/hermes-browser-extension#11", [piece(content=TEXT[:9]), piece(content=TEXT[9:]),
-        {"choices": [WHOLE]}], what="chat-servers, passed: the last event has the whole message"),
-    reported("Gitlawb/openclaude#21", [piece(content=TEXT), STOP, STOP],
-        what="chat-servers, passed: two events have a finish reason"),
+        {"choices": [WHOLE]}]),
+    reported("Gitlawb/openclaude#21", [piece(content=TEXT), STOP, STOP]),
     reported("infiniflow/ragflow#15443", [*(piece(content=TEXT[at : at + 9]) for at in range(0, len(TEXT), 9)),
         {"choices": [{"index": 0, "delta": {"content": TEXT, "final_content": TEXT,
-            "reference": {}}, "finish_reason": None}]}, STOP],
-        what="chat-servers, failed: the last piece repeats the whole answer"),
+            "reference": {}}, "finish_reason": None}]}, STOP]),
 ]  # fmt: skip
 
 
@@ -126,8 +115,7 @@ def test_equal_pieces_of_an_answer_are_all_kept() -> None:
     assert chat_answer(piece(content=rule), piece(content=rule), STOP).text == rule * 2
 
 
-@pytest.mark.report("danielmiessler/Fabric#1684", "each answer is printed twice", area="responses",
-    before="passed")  # fmt: skip
+@pytest.mark.report("danielmiessler/Fabric#1684")  # fmt: skip
 def test_a_streamed_text_of_responses_is_shown_once() -> None:
     item = {"id": "m", "type": "message", "role": "assistant"}
     content = [{"type": "output_text", "text": "Hello", "annotations": []}]
@@ -142,29 +130,26 @@ def test_a_streamed_text_of_responses_is_shown_once() -> None:
     assert responses_answer(CREATED, *events).text == "Hello"
 
 
-@pytest.mark.report("heyhuynhgiabuu/proxypal#19", "a block begins before the message", area="anthropic",
-    before="passed")  # fmt: skip
+@pytest.mark.report("heyhuynhgiabuu/proxypal#19")  # fmt: skip
 def test_a_block_before_the_message_is_read() -> None:
     events = (HI[0], start(), *HI[1:], *last("end_turn"))
     assert response_of(ANTHROPIC, sse(*events), ASK_ANTHROPIC).text == "hi"
 
 
-@pytest.mark.report("earendil-works/pi#1983", "events have no names", area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("earendil-works/pi#1983")  # fmt: skip
 def test_events_without_names_are_read() -> None:
     wire = sse(start(), *text_block(0, "hi"), *end())
     lines = [line for line in wire.split(b"\n") if not line.startswith(b"event:")]
     assert response_of(ANTHROPIC, b"\n".join(lines), ASK_ANTHROPIC).text == "hi"
 
 
-@pytest.mark.report("earendil-works/pi#5592", "an answer is complete, and the connection stays open",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("earendil-works/pi#5592")  # fmt: skip
 def test_an_answer_ends_with_its_last_event() -> None:
     *_, ended = events_of(ANTHROPIC, [sse(start(), *text_block(0, "hi"), *end())], ASK_ANTHROPIC)
     assert isinstance(ended, StreamFinish)
 
 
-@pytest.mark.report("earendil-works/pi#2120", "an answer ends for a call that is not in it", area="anthropic",
-    before="failed")  # fmt: skip
+@pytest.mark.report("earendil-works/pi#2120")  # fmt: skip
 def test_an_end_for_a_call_without_one_is_not_the_end_for_calls() -> None:
     response = anthropic_answer(*HI, *last("tool_use"))
     assert response.finish_reason.kind == "error"

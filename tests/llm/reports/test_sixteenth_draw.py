@@ -39,16 +39,14 @@ def calls(*found: Any) -> Any:
 A, B = '{"path": "a.rs"}', '{"path": "b.rs"}'
 BOTH = [("read", {"path": "a.rs"}), ("list", {"path": "b.rs"})]
 STREAMS: list[Any] = [
-    reported("ollama/ollama#7881", [calls(part("a", "read", A), part("b", "list", B)), CALLS], BOTH,
-        what="chat-servers, passed: calls have no index"),
+    reported("ollama/ollama#7881", [calls(part("a", "read", A), part("b", "list", B)), CALLS], BOTH),
     reported("ollama/ollama#15457", [calls(part("a", "read", A, index=0)), calls(part("b", "list", B, index=0)), CALLS],
-        BOTH, what="chat-servers, passed: each call has the index 0"),
+        BOTH),
     reported("BerriAI/litellm#33678", [calls(part("a", "read", A, index=0), part("b", "list", B, index=0)), CALLS],
-        BOTH, what="chat-servers, passed: calls of one event have the index 0"),
+        BOTH),
     reported("SamSaffron/term-llm#314",
         [calls(part("a", "read", '{"path": '), part("b", "list", '{"path": ')),
-            calls(part(None, None, '"a.rs"}'), part(None, None, '"b.rs"}')), CALLS], BOTH,
-        what="chat-servers, passed: pieces of two calls have no index and no id"),
+            calls(part(None, None, '"a.rs"}'), part(None, None, '"b.rs"}')), CALLS], BOTH),
 ]  # fmt: skip
 
 
@@ -69,15 +67,13 @@ NULL = (
 
 
 @pytest.mark.parametrize(("status", "body"), [
-    reported("sgl-project/sglang#4236", 400, {"object": "error", "message": NULL, "type": "BadRequest", "code": 400},
-        what="chat-servers, passed: SGLang refuses an answer whose content is null"),
+    reported("sgl-project/sglang#4236", 400, {"object": "error", "message": NULL, "type": "BadRequest", "code": 400}),
     reported("openai/openai-python#1571", 400,
         say("Invalid value for 'content': expected a string, got null. (request id: 2024)",
-            type="invalid_request_error", param="messages.[2].content", code=None),
-        what="chat-servers, passed: a content that is null is refused"),
+            type="invalid_request_error", param="messages.[2].content", code=None)),
     reported("AIDotNet/OpenCowork#10", 400,
         say("Invalid request: the message at position 72 with role 'assistant' must not be empty",
-            type="invalid_request_error"), what="chat-servers, passed: Moonshot refuses an empty answer beside calls"),
+            type="invalid_request_error")),
 ])  # fmt: skip
 def test_no_content_is_null_after_its_refusal(status: int, body: Any) -> None:
     messages = second("compatible", body, Request("m", TURN), status)["messages"]
@@ -91,9 +87,8 @@ UNSIGNED = {"error": {"code": 400, "message": SIGNATURE, "status": "INVALID_ARGU
 
 
 @pytest.mark.parametrize("body", [
-    reported("0xsline/OpenChatCut#6", [UNSIGNED], what="chat-servers, passed: the error of Gemini is in a list"),
-    reported("askimo-ai/askimo#543", say("Streaming error occurred: " + json.dumps(UNSIGNED, indent=1)),
-        what="chat-servers, passed: a proxy quotes that a signature is missing"),
+    reported("0xsline/OpenChatCut#6", [UNSIGNED]),
+    reported("askimo-ai/askimo#543", say("Streaming error occurred: " + json.dumps(UNSIGNED, indent=1))),
 ])  # fmt: skip
 def test_calls_without_signatures_get_one_that_is_accepted(body: Any) -> None:
     messages = second("compatible", body, Request("m", SAID))["messages"]
@@ -106,13 +101,13 @@ LITERAL = json.dumps([{"received": "custom", "code": "invalid_literal", "expecte
 LEFT_OUT: list[Any] = [
     reported("Alishahryar1/free-claude-code#1609", "compatible",
         {"message": "Validation: top_p is immutable for this model and must be 0.95, got 1", "type": "Bad Request",
-            "code": 400}, "top_p", what="chat-servers, passed: NVIDIA refuses another value of a fixed field"),
+            "code": 400}, "top_p"),
     reported("NousResearch/hermes-agent#77973", "openrouter",
-        {"message": "Validation: Unsupported parameter(s): reasoning", "type": "Bad Request", "code": 400}, "reasoning",
-        what="chat-servers, passed: NVIDIA does not know the field reasoning"),
+        {"message": "Validation: Unsupported parameter(s): reasoning", "type": "Bad Request", "code": 400},
+        "reasoning"),
     reported("MoonshotAI/kimi-cli#2534", "openai",
         {"message": "Validation: Unsupported parameter(s): `prompt_cache_key`", "type": "Bad Request", "code": 400},
-        "prompt_cache_key", what="responses, passed: NVIDIA does not know the key of the cache"),
+        "prompt_cache_key"),
 ]  # fmt: skip
 
 
@@ -124,11 +119,9 @@ def test_what_is_refused_is_left_out(wire: str, body: Any, path: str) -> None:
 
 
 ONLY_FUNCTIONS: list[Any] = [
-    reported("openai/codex#10635", say("'type' of tool must be 'function'", code=400, type="invalid_request_error"),
-        what="responses, passed: llama.cpp takes only functions as tools"),
+    reported("openai/codex#10635", say("'type' of tool must be 'function'", code=400, type="invalid_request_error")),
     reported("openai/codex#22294",
-        say(f"BadRequestError: Lm_studioException - code: 400 - {{'error': {LITERAL!r}}}. Received", code="400"),
-        what="responses, failed: LM Studio refuses a custom tool by its place"),
+        say(f"BadRequestError: Lm_studioException - code: 400 - {{'error': {LITERAL!r}}}. Received", code="400")),
 ]  # fmt: skip
 
 
@@ -142,22 +135,20 @@ def test_custom_tools_become_functions(body: Any) -> None:
 KINDS: list[Any] = [
     reported("MoonshotAI/Kimi-K2.5#51", "anthropic", 400,
         {"error": {"type": "invalid_request_error", "message": "Invalid request Error"}, "type": "error"},
-        e.InvalidRequestError, "Invalid request Error", what="anthropic, passed: a refusal gives no reason"),
+        e.InvalidRequestError, "Invalid request Error"),
     reported("anomalyco/opencode#41120", "anthropic", 400,
         say("Error from provider (Console Go): Upstream request failed: [invalid_request_error] Invalid request: "
             "function name is invalid, must start with a letter and can contain letters, numbers, underscores",
-            type="invalid_request_error"), e.InvalidRequestError, "function name is invalid",
-        what="anthropic, failed: a proxy says that an upstream request failed, which was refused"),
+            type="invalid_request_error"), e.InvalidRequestError, "function name is invalid"),
     reported("Alishahryar1/free-claude-code#993", "compatible", 400,
         {"message": "chat_template is not supported for Mistral tokenizers.", "type": "BadRequestError", "code": 400},
-        e.InvalidRequestError, "chat_template", what="chat-servers, passed: a proxy adds a field that NVIDIA refuses"),
+        e.InvalidRequestError, "chat_template"),
     reported("huggingface/ml-intern#51", "compatible", 400, say("Model not supported by provider fireworks-ai"),
-        e.NotFoundError, "fireworks", what="chat-servers, failed: a broker's provider does not have the model"),
+        e.NotFoundError, "fireworks"),
     reported("BerriAI/litellm#1049", "compatible", 400,
-        say("LLM Provider NOT provided. Pass in the LLM provider you are trying to call."), e.NotFoundError, "Provider",
-        what="chat-servers, passed: the model's name lacks its provider"),
-    reported("can1357/oh-my-pi#2299", "compatible", 410, {"status": 410, "title": "Gone"}, e.NotFoundError, "",
-        what="chat-servers, failed: a model that ended has the status 410"),
+        say("LLM Provider NOT provided. Pass in the LLM provider you are trying to call."),
+        e.NotFoundError, "Provider"),
+    reported("can1357/oh-my-pi#2299", "compatible", 410, {"status": 410, "title": "Gone"}, e.NotFoundError, ""),
 ]  # fmt: skip
 
 
@@ -169,15 +160,13 @@ def test_an_error_has_its_class_and_words(
     assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
 
 
-@pytest.mark.report("ggml-org/llama.cpp#23465", "llama.cpp takes only text as the result of a call", area="responses",
-    before="passed")  # fmt: skip
+@pytest.mark.report("ggml-org/llama.cpp#23465")  # fmt: skip
 def test_a_result_that_must_be_text_is_a_refused_image() -> None:
     words = "Output of tool call should be 'Input text'"
     assert refuses_images(refused("responses", 400, say(words, code=400, type="invalid_request_error")))
 
 
-@pytest.mark.report("BerriAI/litellm#4558", "a proxy quotes that there is no role for the system", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("BerriAI/litellm#4558")  # fmt: skip
 def test_a_refused_role_of_the_system_is_the_users() -> None:
     quoted = json.dumps(
         {"type": "urn:x:internal-server-error", "status": 500, "detail": "System role not supported"}
@@ -188,18 +177,15 @@ def test_a_refused_role_of_the_system_is_the_users() -> None:
     assert [message["role"] for message in messages] == ["user"]
 
 
-@pytest.mark.report("MiniMax-AI/MiniMax-M2.7#43", "a message of the system within the conversation is refused",
-    area="anthropic", before="passed")  # fmt: skip
-@pytest.mark.report("LiuMengxuan04/MiniCode#7", "a server wants an output limit in each request", area="anthropic",
-    before="passed")  # fmt: skip
+@pytest.mark.report("MiniMax-AI/MiniMax-M2.7#43")  # fmt: skip
+@pytest.mark.report("LiuMengxuan04/MiniCode#7")  # fmt: skip
 def test_messages_of_anthropic_are_the_users_or_the_models() -> None:
     request = Request("m", (system("a"), user("hi"), system("b"), user("more")))
     body = body_of(ANTHROPIC.encode(request, stream=True))
     assert {message["role"] for message in body["messages"]} == {"user"} and body["max_tokens"] > 0
 
 
-@pytest.mark.report("modelscope/modelscope#1478", "a server takes only texts as contents, not lists",
-    area="anthropic", before="failed")  # fmt: skip
+@pytest.mark.report("modelscope/modelscope#1478")  # fmt: skip
 def test_contents_that_must_be_texts_are_texts() -> None:
     words = "<400> InternalError.Algo.InvalidParameter: The content field's type should be `str` in messages."
     body = {
@@ -209,8 +195,7 @@ def test_contents_that_must_be_texts_are_texts() -> None:
     assert sent["messages"][0]["content"] == "hi"
 
 
-@pytest.mark.report("anthropics/claude-code#4536", "half of a surrogate pair makes the body no JSON", area="anthropic",
-    before="passed")  # fmt: skip
+@pytest.mark.report("anthropics/claude-code#4536")  # fmt: skip
 @pytest.mark.parametrize("text", ["a\x00\x1b[0m", "a\ud83d b"])
 def test_any_text_is_sent_as_json(text: str) -> None:
     sent = ANTHROPIC.encode(Request("m", (user(text),)), stream=True).content

@@ -39,47 +39,42 @@ NO_BALANCE = {
 KINDS: list[Any] = [
     reported("openai/codex#20866", "responses", 400,
         say("Your input exceeds the context window of this model. Please adjust your input and try again.",
-            type="invalid_request_error", param="input", code="context_length_exceeded"), e.ContextLengthError,
-        what="responses, passed: a conversation that is too long is refused with a code"),
+            type="invalid_request_error", param="input", code="context_length_exceeded"), e.ContextLengthError),
     reported("0xku/kon#91", "vllm", 400, say(VLLM_LONG, type="BadRequestError", param="input_tokens", code=400),
-        e.ContextLengthError, what="chat-servers, passed: prompt and output together are one token too long"),
+        e.ContextLengthError),
     reported("proma-ai/Proma#1045", "anthropic", 400,
         say("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 202752]。"),
-        e.ContextLengthError, what="anthropic, passed: DashScope names the range of the input's length"),
+        e.ContextLengthError),
     reported("anthropics/claude-code#8017", "anthropic", 400,
         say("`input_length and max_tokens exceed context limit: 199211+20000 > 2000000, decrease them`"),
-        e.ContextLengthError, what="anthropic, passed: the sum of input and output is over the limit"),
+        e.ContextLengthError),
     reported("anthropics/claude-code#28712", "anthropic", 400, say("The model has reached its context window limit."),
-        e.ContextLengthError, what="anthropic, passed: a context limit in other words"),
+        e.ContextLengthError),
     reported("aaif-goose/goose#3635", "compatible", 400, {"error_code": "BAD_REQUEST", "message": DATABRICKS},
-        e.ContextLengthError, what="chat-servers, passed: a gateway quotes an overflow within an error of its own"),
+        e.ContextLengthError),
     reported("MoonshotAI/kimi-code#476", "moonshot", 400, say("total message size 10176584 exceeds limit 2097152"),
-        e.ContextLengthError, what="chat-servers, failed: all messages together have too many bytes"),
+        e.ContextLengthError),
     reported("kortix-ai/suna#6368", "openrouter", 400,
         say("This endpoint's maximum context length is 1050000 tokens. However, you requested about 1200000 tokens.",
-            code=400), e.ContextLengthError, what="chat-servers, passed: an overflow has only a number as its code"),
-    reported("openclaw/openclaw#119596", "compatible", 413, "", e.RequestTooLargeError,
-        what="chat-servers, passed: an overflow is a status 413 without a body"),
+            code=400), e.ContextLengthError),
+    reported("openclaw/openclaw#119596", "compatible", 413, "", e.RequestTooLargeError),
     reported("continuedev/continue#9853", "deepseek", 402, say("Insufficient Balance", type="unknown_error"),
-        e.QuotaExceededError, what="chat-servers, passed: the balance is used up"),
+        e.QuotaExceededError),
     reported("2389-research/tracker#547", "compatible", 429, say("You exceeded it.", code="insufficient_quota"),
-        e.QuotaExceededError, what="chat-servers, passed: spent credit is a 429 and is tried again"),
+        e.QuotaExceededError),
     reported("UKGovernmentBEIS/inspect_ai#5340", "responses", 429,
         say("You have no credits remaining.", type="insufficient_quota", code="credit_balance_exhausted"),
-        e.QuotaExceededError, what="responses, passed: spent credit is tried again"),
+        e.QuotaExceededError),
     reported("can1357/oh-my-pi#3102", "compatible", 401,
         say("Insufficient balance. Manage your billing here: https://x"),
-        e.QuotaExceededError, what="chat-servers, passed: a spent balance has the status of a wrong key"),
-    reported("experientiallabs/experiential#958", "zai", 429, NO_BALANCE, e.QuotaExceededError,
-        what="chat-servers, passed: an empty account looks like a rate limit for a week"),
-    reported("adolfousier/opencrabs#1254", "compatible", 429, NO_BALANCE, e.QuotaExceededError,
-        what="chat-servers, passed: the user of an empty account is told to try again later"),
-    reported("anomalyco/opencode#50601", "compatible", 400, "", e.InvalidRequestError,
-        what="chat-servers, passed: a refusal has no body"),
+        e.QuotaExceededError),
+    reported("experientiallabs/experiential#958", "zai", 429, NO_BALANCE, e.QuotaExceededError),
+    reported("adolfousier/opencrabs#1254", "compatible", 429, NO_BALANCE, e.QuotaExceededError),
+    reported("anomalyco/opencode#50601", "compatible", 400, "", e.InvalidRequestError),
     reported("BerriAI/litellm#13825", "compatible", 400, say(GUARDED, type=None, param=None, code="400"),
-        e.InvalidRequestError, what="chat-servers, passed: a proxy adds a field that Bedrock refuses"),
+        e.InvalidRequestError),
     reported("anthropics/claude-code#82539", "anthropic", 400, say("diagnostics: Extra inputs are not permitted"),
-        e.InvalidRequestError, what="anthropic, passed: Vertex refuses a field of the client"),
+        e.InvalidRequestError),
 ]  # fmt: skip
 
 
@@ -92,14 +87,12 @@ def test_an_error_has_its_class(wire: str, status: int, body: Any, kind: type[e.
 FORBIDDEN = "For further information visit https://errors.pydantic.dev/2.7/v/extra_forbidden"
 LEFT_OUT: list[Any] = [
     reported("mike-nott/mcp-assist#21", "vllm",
-        {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-choice', "code": 400}, "tools",
-        what="chat-servers, passed: vLLM was started without a parser of calls"),
+        {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-choice', "code": 400}, "tools"),
     reported("runpod-workers/worker-vllm#85", "compatible",
         {"object": "error", "code": 400, "param": None, "type": "BadRequestError",
             "message": "2 validation errors for ChatCompletionRequest\ntool_choice\n  Extra inputs are not permitted "
             f"[type=extra_forbidden, input_value='auto', input_type=str]\n    {FORBIDDEN}\ntools\n  Extra inputs are "
-            "not permitted [type=extra_forbidden, input_value=[], input_type=list]"}, "tools",
-        what="chat-servers, passed: a server that knows no tools refuses the field"),
+            "not permitted [type=extra_forbidden, input_value=[], input_type=list]"}, "tools"),
 ]  # fmt: skip
 
 
@@ -111,9 +104,8 @@ def test_what_is_refused_is_left_out(wire: str, body: Any, path: str) -> None:
 ROOM: list[Any] = [
     reported("MoonshotAI/kimi-code#476",
         "This endpoint's maximum context length is 262144 tokens. However, you requested about 264896 tokens (52139 "
-        "of text input, 12757 of tool input, 200000 in the output). Please reduce the length of either one.", 200_000,
-        what="chat-servers, failed: only the output limit is too high for what is left"),
-    reported("0xku/kon#91", VLLM_LONG, 16_384, what="chat-servers, passed: the output limit is one token too high"),
+        "of text input, 12757 of tool input, 200000 in the output). Please reduce the length of either one.", 200_000),
+    reported("0xku/kon#91", VLLM_LONG, 16_384),
 ]  # fmt: skip
 
 
@@ -126,23 +118,20 @@ def test_the_output_has_the_room_that_is_left(words: str, wanted: int) -> None:
 
 COUNTS: list[Any] = [
     reported("api7/aisix#712", {}, {"input_tokens": 100, "cache_read_input_tokens": 50, "output_tokens": 5},
-        (150, 50, 5), what="anthropic, passed: only the last event has counts"),
+        (150, 50, 5)),
     reported("BerriAI/litellm#41406",
         {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
-        {"input_tokens": 11, "output_tokens": 5}, (11, 0, 5), what="anthropic, passed: the first event counts nothing"),
+        {"input_tokens": 11, "output_tokens": 5}, (11, 0, 5)),
     reported("envoyproxy/ai-gateway#2290", {"input_tokens": 0, "output_tokens": 0},
-        {"input_tokens": 4522, "cache_creation_input_tokens": 4511, "output_tokens": 5}, (9033, 0, 5),
-        what="anthropic, passed: the counts of input and cache come last"),
+        {"input_tokens": 4522, "cache_creation_input_tokens": 4511, "output_tokens": 5}, (9033, 0, 5)),
     reported("raine/claude-code-proxy#86", {"input_tokens": 11, "output_tokens": 0},
-        {"input_tokens": 12, "output_tokens": 7}, (12, 0, 7), what="anthropic, passed: an estimate comes first"),
+        {"input_tokens": 12, "output_tokens": 7}, (12, 0, 7)),
     reported("router-for-me/CLIProxyAPI#1700", {"input_tokens": 0, "output_tokens": 0},
-        {"input_tokens": 10, "output_tokens": 17}, (10, 0, 17), what="anthropic, passed: the input counts 0 at first"),
+        {"input_tokens": 10, "output_tokens": 17}, (10, 0, 17)),
     reported("anthropics/anthropic-sdk-csharp#74",
         {"input_tokens": 3, "cache_read_input_tokens": 1000, "output_tokens": 1},
-        {"input_tokens": 3, "cache_read_input_tokens": 1000, "output_tokens": 9}, (1003, 1000, 9),
-        what="anthropic, passed: cached tokens in both events are added up"),
-    reported("ollama/ollama#13934", {"input_tokens": 74, "output_tokens": 0}, {"output_tokens": 62}, (74, 0, 62),
-        what="anthropic, passed: the last event counts only the output"),
+        {"input_tokens": 3, "cache_read_input_tokens": 1000, "output_tokens": 9}, (1003, 1000, 9)),
+    reported("ollama/ollama#13934", {"input_tokens": 74, "output_tokens": 0}, {"output_tokens": 62}, (74, 0, 62)),
 ]  # fmt: skip
 
 
@@ -157,31 +146,27 @@ CALLS = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
 STREAMS: list[Any] = [
     reported("LibreChat-AI/agents#40",
         [*(piece(content=text) for text in ("<", "thinking", ">", " hm", " ", "</", "thinking", ">", " 42")), STOPS],
-        ("42", []), "hm", what="chat-servers, flaw: the tags of thinking come in pieces"),
-    reported("earendil-works/pi#303", [piece(content="<thinking>hm</thinking>\n\nHi"), STOPS], ("Hi", []), "hm",
-        what="chat-servers, passed: thinking is in the text, between tags"),
+        ("42", []), "hm"),
+    reported("earendil-works/pi#303", [piece(content="<thinking>hm</thinking>\n\nHi"), STOPS], ("Hi", []), "hm"),
     reported("ephraimduncan/opencode-cursor#12", [piece(content="<think_intent>hm</think_intent>Hi"), STOPS],
-        ("Hi", []), "hm", what="chat-servers, failed: a tag of thinking has another name"),
+        ("Hi", []), "hm"),
     reported("nbramia/LifeOS#568", [piece(content="Use `<think>draft</think>` as the example tag."), STOPS],
-        ("Use `<think>draft</think>` as the example tag.", []), "",
-        what="chat-servers, passed: an example of the tags in an answer is taken out of it"),
+        ("Use `<think>draft</think>` as the example tag.", []), ""),
     reported("ogx-ai/ogx#5462",
         [call_piece(0, "c", "read", None), call_piece(0, None, None, '{"p": '), call_piece(0, None, None, '"B"}'),
             CALLS],
-        ("", [("read", {"p": "B"})]), "", what="chat-servers, passed: the first piece of a call has null arguments"),
+        ("", [("read", {"p": "B"})]), ""),
     reported("langchain-ai/langchain#38682",
         [call_piece(0, "c", "read", ""), call_piece(0, None, None, '{"loc'), call_piece(0, None, None, '": 1}'), CALLS],
-        ("", [("read", {"loc": 1})]), "", what="chat-servers, passed: a call runs before its arguments have arrived"),
-    reported("open-webui/open-webui#22189", [call_piece(0, "c", "get_time", ""), CALLS], ("", [("get_time", {})]), "",
-        what="chat-servers, passed: a call without arguments is unreadable"),
+        ("", [("read", {"loc": 1})]), ""),
+    reported("open-webui/open-webui#22189", [call_piece(0, "c", "get_time", ""), CALLS], ("", [("get_time", {})]), ""),
     reported("vllm-project/vllm#6432", [piece(content="hi", tool_calls=[]), {"choices": [{"index": 0, "delta":
-        {"tool_calls": []}, "finish_reason": "stop"}]}], ("hi", []), "",
-        what="chat-servers, passed: an empty list of calls is in each message"),
+        {"tool_calls": []}, "finish_reason": "stop"}]}], ("hi", []), ""),
     reported("vllm-project/vllm#13078",
         [piece(role="assistant", content=""),
             *(piece(tool_calls=[{"index": 0, "function": {"name": "read", "arguments": text}}])
                 for text in ('{"q": "你', '好"}')), STOPS],
-        ("", [("read", {"q": "你好"})]), "", what="chat-servers, passed: each piece repeats the name and has no id"),
+        ("", [("read", {"q": "你好"})]), ""),
 ]  # fmt: skip
 
 
@@ -192,12 +177,9 @@ def test_a_stream_of_chat_completions_is_read(chunks: list[Any], result: Any, re
 
 
 UNOPENED: list[Any] = [
-    reported("sgl-project/sglang#36285", ["Let me reconcile it.", "</think>", "The cause is x"],
-        what="chat-servers, failed: thinking has only a closing tag"),
-    reported("nbramia/LifeOS#568", ["internal", " reasoning</thi", "nk>The cause is x"],
-        what="chat-servers, failed: a closing tag without an opening one comes in two pieces"),
-    reported("QwenLM/qwen-code#6033", ["hm\n", "</think>\n\nThe cause is x"],
-        what="chat-servers, passed: a stray closing tag is shown"),
+    reported("sgl-project/sglang#36285", ["Let me reconcile it.", "</think>", "The cause is x"]),
+    reported("nbramia/LifeOS#568", ["internal", " reasoning</thi", "nk>The cause is x"]),
+    reported("QwenLM/qwen-code#6033", ["hm\n", "</think>\n\nThe cause is x"]),
 ]  # fmt: skip
 
 
@@ -213,15 +195,15 @@ RESPONSES: list[Any] = [
     reported("NousResearch/hermes-agent#92764",
         [added(0, {**FUNCTION, "arguments": ""}), {"type": ARGS, "output_index": 0, "item_id": "fc", "delta": '{"c": '},
             {"type": ARGS, "output_index": 0, "item_id": "fc", "delta": '"SF"}'}, final()],
-        ("", [("f", {"c": "SF"})]), what="responses, passed: a call without its last event is dropped"),
+        ("", [("f", {"c": "SF"})])),
     reported("router-for-me/CLIProxyAPI#4742",
         [added(0, {**FUNCTION, "arguments": ""}), done(0, {**FUNCTION, "arguments": '{"c": 1}'}), final()],
-        ("", [("f", {"c": 1})]), what="responses, passed: only the last event of a call has its arguments"),
+        ("", [("f", {"c": 1})])),
     reported("BerriAI/litellm#31332",
         [done(0, {"id": "m", "type": "message", "role": "assistant",
             "content": [{"type": "output_text", "text": "hi", "annotations": []}]}),
             {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": []}}],
-        ("hi", []), what="responses, passed: the whole response at the end has no output"),
+        ("hi", [])),
 ]  # fmt: skip
 
 
@@ -230,8 +212,7 @@ def test_a_stream_of_responses_is_read(events: list[Any], expected: Any) -> None
     assert said(responses_answer(CREATED, *events)) == expected
 
 
-@pytest.mark.report("OpenRouterTeam/openrouter-examples#67", "a malformed call of Gemini is an empty answer",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("OpenRouterTeam/openrouter-examples#67")  # fmt: skip
 def test_a_malformed_call_is_no_empty_answer() -> None:
     ended = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": None}, "finish_reason": "error",
         "native_finish_reason": "MALFORMED_FUNCTION_CALL"}]}  # fmt: skip
@@ -242,10 +223,8 @@ def test_a_malformed_call_is_no_empty_answer() -> None:
     assert told.value.retryable
 
 
-@pytest.mark.report("OpenRouterTeam/ai-sdk-provider#273", "a signature of Gemini is corrupt", area="chat-servers",
-    before="passed")  # fmt: skip
-@pytest.mark.report("anomalyco/opencode#4832", "a proxy repeats that a signature is corrupt", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("OpenRouterTeam/ai-sdk-provider#273")  # fmt: skip
+@pytest.mark.report("anomalyco/opencode#4832")  # fmt: skip
 def test_a_corrupt_signature_is_refused_reasoning() -> None:
     inner = {"error": {"code": 400, "message": "Corrupted thought signature.", "status": "INVALID_ARGUMENT"}}
     body = say("Corrupted thought signature.", type="api_error", upstreamStatus=400, upstreamResponse=inner)
@@ -261,10 +240,9 @@ NO_SIGNATURE = (
 
 
 @pytest.mark.parametrize("status", [
-    reported("massgen/MassGen#624", 400, what="chat-servers, passed: OpenRouter's Gemini wants signatures of calls"),
-    reported("LibreChat-AI/agents#37", 400, what="chat-servers, passed: a call of Gemini has no signature"),
-    reported("musistudio/claude-code-router#1081", 400,
-        what="chat-servers, passed: a router quotes that a signature is missing"),
+    reported("massgen/MassGen#624", 400),
+    reported("LibreChat-AI/agents#37", 400),
+    reported("musistudio/claude-code-router#1081", 400),
 ])  # fmt: skip
 def test_calls_without_signatures_get_one_that_is_accepted(status: int) -> None:
     body = say("Provider returned error", code=400, metadata={"raw": NO_SIGNATURE, "provider_name": "G"})
@@ -273,8 +251,7 @@ def test_calls_without_signatures_get_one_that_is_accepted(status: int) -> None:
     assert calls[0]["extra_content"]["google"]["thought_signature"]
 
 
-@pytest.mark.report("langchain-ai/langchain#38682", "a result is sent for a call that never ended",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("langchain-ai/langchain#38682")  # fmt: skip
 def test_each_result_follows_its_call() -> None:
     turn = (
         Message(Role.ASSISTANT, (TextPart("ok"), ToolCallPart("a", "read", "{}"))),
@@ -284,8 +261,7 @@ def test_each_result_follows_its_call() -> None:
     assert [message["role"] for message in sent] == ["user", "assistant", "tool"]
 
 
-@pytest.mark.report("odysseus-dev/odysseus#103", "a field of the client inside of a message is refused",
-    area="chat-servers", before="passed")  # fmt: skip
+@pytest.mark.report("odysseus-dev/odysseus#103")  # fmt: skip
 def test_messages_have_only_fields_of_the_api() -> None:
     sent = body_of(codec("vllm").encode(asking("vllm"), stream=True))["messages"]
     assert {key for message in sent for key in message} <= {
