@@ -166,7 +166,13 @@ GROUPS = {
     ),
     "attacks": Group(
         "seeded attackers, whose effects are looked at on the disk",
-        ("attacks", "policy/test_by_passes.py", "policy/test_followed_links.py", "policy/test_fuzz.py"),
+        (
+            "attacks",
+            "policy/test_by_passes.py",
+            "policy/test_followed_links.py",
+            "policy/test_fuzz.py",
+            "services/test_on_disk.py",
+        ),
     ),
     "sessions": Group(
         "whole sessions with programs of a project, beyond one for each promise",

@@ -1,4 +1,4 @@
-"""Who wrote a line, in a real VS Code workbench: bars in the gutter, the hover, and the command for one line."""
+"""Authors of lines in a real VS Code workbench: bars in the gutter, the hover, and the command for one line."""
 
 from __future__ import annotations
 
