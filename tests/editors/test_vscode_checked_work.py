@@ -1,4 +1,4 @@
-"""Authors of lines in a real VS Code workbench: bars in the gutter, the hover, and the command for one line."""
+"""In a real VS Code workbench: evidence of a turn, the guided review, and authors of lines."""
 
 from __future__ import annotations
 
@@ -10,29 +10,36 @@ import pytest
 from tests.acceptance.rig import WIRES
 from tests.editors import vscode_rig as vscode
 from tests.editors.test_vscode import STOCK
-from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.loopback import AnthropicServer, Text, ToolCall
 
 pytestmark = vscode.MARKS
 
 ANTHROPIC = WIRES[0]
+CHECK = "python3 -m compileall -q stock.py"
+CHECKED = ToolCall("shell", {"command": CHECK})
+SUM = ANTHROPIC.edit("stock.py", "    return sum(list(stock.values()))", "    return sum(stock.values())")
 ANSWERS: list[Any] = [
     [ToolCall("read_file", {"file_path": "stock.py"})],
-    [ANTHROPIC.edit("stock.py", "    return sum(list(stock.values()))", "    return sum(stock.values())")],
+    [Text("I leave out the list:"), SUM],
+    [CHECKED],
     "It is tidy.",
+    [CHECKED],
+    "Still fine.",
 ]
 
 
-@pytest.mark.req("H9")
-def test_the_lines_of_the_agent_are_marked_and_say_which_message_led_to_them(tmp_path: Path) -> None:
+@pytest.mark.req("H9", "H6")
+def test_the_work_of_the_agent_can_be_checked_in_vscode(tmp_path: Path) -> None:
     project = tmp_path / "store"
     project.mkdir()
     (project / "stock.py").write_text(STOCK)
     with AnthropicServer(ANSWERS, key=vscode.KEY) as server:
         vscode.play(
-            "blame.mjs",
+            "checked_work.mjs",
             project,
-            machine=vscode.machine(server, mode="edits"),
+            machine=vscode.machine(server, mode="full"),
             env=vscode.variables(tmp_path / "state"),
         )
+        assert f"Run `{CHECK}` again." in str(server.requests[-2].body)
 
     assert "# mine\n    return sum(stock.values())" in (project / "stock.py").read_text()

@@ -1,6 +1,7 @@
-// The agent writes a line, the user another. The lines of the agent get bars, a hover and a notification that name the
+// A finished turn says what was run since its last change, and runs it again. The guided review lists its change with
+// reason and state. After a line of the user, those of the agent get bars, a hover and a notification that name the
 // message, also after a save and in a dark theme; the bars can be switched off.
-// req: H9
+// req: H6, H9
 import assert from "node:assert/strict";
 import { actUntil } from "./driver.mjs";
 import { play } from "./stage.mjs";
@@ -10,7 +11,7 @@ const EDITOR = ".editor-group-container.active .monaco-editor";
 await play(async (actor) => {
   await actor.workbench.openFile("stock.py");
   await actor.newSession();
-  for (const part of [write, mark, hover, ask, dark, switchOff]) await part(actor);
+  for (const part of [work, guide, type, mark, hover, ask, dark, switchOff]) await part(actor);
 }, { width: 1100, height: 700 });
 
 /** Returns the lines with a bar, from 1. */
@@ -29,14 +30,39 @@ function haveBars(actor, wanted) {
   return actor.until(async () => JSON.stringify(await bars(actor)) === JSON.stringify(wanted), `bars at the lines ${wanted}`);
 }
 
-/** The agent changes line 5. Then the user adds line 5 above it, and saves. */
-async function write(actor) {
-  const { workbench, page } = actor;
+/** The agent changes line 5 and runs a check, which the user runs again. */
+async function work(actor) {
+  const chat = await actor.chat();
+  const evidence = chat.locator(".evidence", { hasText: "passed (exit 0" });
   await actor.say("Tidy the sum.");
-  await (await actor.chat()).getByText("It is tidy.").first().waitFor();
+  await chat.getByText("It is tidy.").first().waitFor();
+  await evidence.first().waitFor();
   await actor.isIdle();
+  await actor.step("evidence");
+  await evidence.first().getByRole("button", { name: "Run Again" }).click();
+  await chat.getByText("Still fine.").first().waitFor();
+  await actor.isIdle();
+}
+
+/** The change counts as looked at when the user has moved to it. The view closes after the last decision. */
+async function guide(actor) {
+  const { workbench, page } = actor;
+  await workbench.runCommand("agent-ls: Guided Review");
+  const row = (state) => page.locator(`.monaco-list-row[aria-label*="I leave out the list"][aria-label*="${state}"]`).first();
+  await row("not looked at").waitFor();
+  assert.match(await row("not looked at").innerText(), /stock\.py:5/);
+  await actor.step("guided review");
+  await row("not looked at").click();
+  await row(", looked at").waitFor();
+  await actor.step("looked at");
   await actor.decide("agent 1/1", "Keep");
   await actor.isDecided();
+  await row("looked at").waitFor({ state: "hidden" });
+}
+
+/** The user adds line 5 above the agent's, and saves. */
+async function type(actor) {
+  const { workbench, page } = actor;
   await workbench.clickIntoEditor();
   await workbench.eval((vscode) => { vscode.window.activeTextEditor.selection = new vscode.Selection(3, 17, 3, 17); });
   await actor.until(async () => (await page.locator(".statusbar").innerText()).includes("Ln 4, Col 18"), "the cursor at the end of line 4");
