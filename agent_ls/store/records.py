@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias, assert_never
 
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import (
     AudioPart,
     Citation,
@@ -112,11 +113,15 @@ def prefix_from_json(record: Json) -> Prefix:
     Raises:
         KeyError, TypeError, ValueError: the record is incomplete.
     """
-    return Prefix(
-        tools=tuple(
+    try:
+        tools = tuple(
             ToolDefinition(_text(tool["name"]), _text(tool["description"]), tool["parameters"])
             for tool in record["tools"]
-        ),
+        )
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from error
+    return Prefix(
+        tools=tools,
         provider=_text(record["provider"]),
         model=_text(record["model"]),
         instructions=_text(record["instructions"]),
