@@ -5,13 +5,16 @@ from __future__ import annotations
 from agent_ls.argument_types import Misuse, find_misuse, hints_of
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import Message
-from agent_ls.llm.requests import Request
+from agent_ls.llm.requests import Request, ToolDefinition
 
-_CHECKED = tuple(name for name in Request.__dataclass_fields__ if name != "messages")
+_MADE = {"messages": Message, "tools": ToolDefinition}
+"""Fields with many values. Their own fields are not checked for each request: tools are checked when they are made, and
+the parts of messages by the codec.
+"""
 
 
 def check_request(request: object) -> None:
-    """Check a request. The parts of its messages are left to the codec, because a history may be long.
+    """Check a request. The work does not grow with the parts of its messages, nor with the schemas of its tools.
 
     Raises:
         ConfigurationError: a value has a wrong type, or no provider accepts it. The message names the field.
@@ -23,14 +26,12 @@ def check_request(request: object) -> None:
 
 
 def _find_wrong_type(request: Request) -> Misuse | None:
-    hints = hints_of(Request)
-    for name in _CHECKED:
-        if misuse := find_misuse(name, getattr(request, name), hints[name]):
+    for name, hint in hints_of(Request).items():
+        value = getattr(request, name)
+        is_made = name in _MADE and isinstance(value, list | tuple) and {*map(type, value)} <= {_MADE[name]}
+        if not is_made and (misuse := find_misuse(name, value, hint)):
             return misuse
-    messages: object = request.messages
-    if isinstance(messages, list | tuple) and set(map(type, messages)) <= {Message}:
-        return None
-    return find_misuse("messages", messages, hints["messages"])
+    return None
 
 
 def _find_wrong_value(request: Request) -> Misuse | None:

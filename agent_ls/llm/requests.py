@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
+from agent_ls.argument_types import find_misuse
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, Message, ToolCallPart
 
@@ -32,7 +33,7 @@ class ToolDefinition:
     `free_text` None: calls always use JSON. Providers without custom tools ignore `free_text`.
 
     Raises:
-        ConfigurationError: some provider refuses the name or the root of the schema.
+        ConfigurationError: some provider refuses the name or the root of the schema, or a value has a wrong type.
     """
 
     name: str
@@ -42,6 +43,9 @@ class ToolDefinition:
 
     def __post_init__(self) -> None:
         check_tool(self.name, self.parameters)
+        for name, hint in (("description", str), ("free_text", FreeText | None)):
+            if misuse := find_misuse(f"the {name} of the tool {self.name}", getattr(self, name), hint):
+                raise ConfigurationError(misuse[0], hint=misuse[1])
 
 
 CHARS_PER_TOKEN = 4  # of English text and code, for estimates

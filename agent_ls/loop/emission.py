@@ -204,12 +204,12 @@ class EventEmitter:
             part.is_dirty = True
             self._has_dirty.set()
         if self._subscriptions:
-            encoded = self._enveloped(delta)
+            encoded = self._enveloped(delta, part.agent_id)
             for subscription in self._subscriptions:
                 subscription.push(encoded)
 
-    def _enveloped(self, delta: Delta) -> EncodedEvent:
-        agent_id, now = self._open[delta.part_id].agent_id, self._clock.now()
+    def _enveloped(self, delta: Delta, agent_id: str) -> EncodedEvent:
+        now = self._clock.now()
         return EncodedEvent(
             Envelope(self._session_id, None, now, delta, self.turn_id, agent_id, after=self.last_seq)
         )
@@ -257,7 +257,7 @@ class EventEmitter:
     def subscribe(self, *, open_parts: bool = False) -> Subscription:
         subscription = Subscription(self._forget)
         for delta in self.open_parts() if open_parts else ():
-            subscription.push(self._enveloped(delta))
+            subscription.push(self._enveloped(delta, self._open[delta.part_id].agent_id))
         self._subscriptions.append(subscription)
         if self._is_over:
             self._end_subscriptions()

@@ -79,6 +79,29 @@ def test_a_tool_definition_is_checked_when_it_is_made(name: Any, parameters: Any
     assert caught.value.hint
 
 
+@pytest.mark.req("U15")
+@pytest.mark.parametrize("change", [{"description": 7}, {"description": None}, {"free_text": "grammar"}])
+def test_the_other_values_of_a_tool_definition_are_named_when_it_is_made(change: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ToolDefinition(**{"name": "look", "description": "Looks.", "parameters": OBJECT, **change})
+    assert next(iter(change)) in str(caught.value) and caught.value.hint
+
+
+class Unread(dict[str, Any]):
+    """A schema of which only the root may be looked at."""
+
+    def items(self) -> Any:
+        raise AssertionError("the schema was gone through")
+
+    __iter__ = values = items
+
+
+async def test_the_schemas_of_tools_are_not_gone_through_for_each_request() -> None:
+    tools = (ToolDefinition("look", "Looks.", Unread(OBJECT)),)
+    request = replace(build_request("m", "hi", provider="test"), tools=tools)
+    assert (await Client({"test": agent_ls.ScriptedModel("yes")}).complete(request)).text == "yes"
+
+
 async def test_a_request_without_a_fault_is_sent() -> None:
     model = agent_ls.ScriptedModel("yes")
     request = build_request("", "hi", provider="test")

@@ -55,8 +55,8 @@ class ListedPaths:
                 return "item", it
             case ast.Assign(targets=[target], value=value) if target is node:
                 return "value", value
-            case ast.Tuple(elts=elts):
-                return self._binder_in_tuple(self._parents[id(parent)], parent, elts.index(node))  # type: ignore[arg-type]
+            case ast.Tuple(elts=elts) if isinstance(node, ast.expr):
+                return self._binder_in_tuple(self._parents[id(parent)], parent, elts.index(node))
             case ast.arguments(args=[_], posonlyargs=[], kwonlyargs=[], vararg=None, kwarg=None, defaults=[]):
                 return self._binder_of_key(parent)
         return None
