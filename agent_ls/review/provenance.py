@@ -7,6 +7,7 @@ that was there before comes back, as after an undo or a `git checkout`.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,23 @@ UNKNOWN = -2
 
 Author: TypeAlias = int
 """The index of the write that wrote a line, or USER or UNKNOWN."""
+
+
+class SharedLines(list[str]):
+    """Lines of a content that are known to begin and end with the same lines as another content."""
+
+    other: SharedLines | None = None
+    head: int = 0
+    """The number of lines that both begin with."""
+    tail: int = 0
+    """The number of lines that both end with."""
+
+    def replaced(self, start: int, end: int, middle: Sequence[str]) -> SharedLines:
+        """Return a copy with `middle` in place of the lines from start to end."""
+        lines = SharedLines(self)
+        lines[start:end] = middle
+        lines.other, lines.head, lines.tail = self, start, len(self) - end
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +61,7 @@ def authors(writes: Iterable[WrittenText], current: Sequence[str]) -> list[Autho
         history.move_to(write.before, USER)
         history.move_to(write.after, USER if write.is_restoring else number)
     history.move_to(current, USER)
-    return history.authors
+    return history.authors.tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +74,7 @@ class _Change:
 
     @classmethod
     def between(cls, old: Sequence[str], new: Sequence[str]) -> _Change:
-        equal = equal_blocks(old, new)
+        equal = _equal_blocks(old, new)
         removed: list[int] = []
         added: list[int] = []
         at = to = 0
@@ -67,6 +85,25 @@ class _Change:
         return cls(equal, removed, added)
 
 
+def _equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[MatchingBlock]:
+    head, tail = _shared_ends(old, new)
+    old_tail, new_tail = len(old) - tail, len(new) - tail
+    between = equal_blocks(old[head:old_tail], new[head:new_tail])
+    return [
+        MatchingBlock(0, 0, head),
+        *(MatchingBlock(head + block.old, head + block.new, block.length) for block in between),
+        MatchingBlock(old_tail, new_tail, tail),
+    ]
+
+
+def _shared_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """Return how many lines two contents are known to begin and end with in common."""
+    for lines, like in ((one, other), (other, one)):
+        if isinstance(lines, SharedLines) and lines.other is like:
+            return lines.head, lines.tail
+    return 0, 0
+
+
 class _History:
     """The authors of the lines of the newest known content, and what is known of earlier ones.
 
@@ -74,12 +111,12 @@ class _History:
     """
 
     def __init__(self) -> None:
-        self.authors: list[Author] = []
+        self.authors: array[Author] = array("i")
         self._lines: Sequence[str] | None = None  # None: there was no content yet
         self._is_lost = False
         self._hash = 0
         """The sum of the hashes of the lines: equal for equal contents."""
-        self._earlier: dict[int, list[tuple[Sequence[str], list[Author]]]] = {}
+        self._earlier: dict[int, list[tuple[Sequence[str], array[Author]]]] = {}
         """Contents with their authors, by the sum of their hashes."""
         self._beside: dict[tuple[str, str, int], Author] = {}
         """Removed lines with the line before (1) or after (0) them."""
@@ -91,7 +128,7 @@ class _History:
             self._is_lost = True
             return
         if self._lines is None:
-            self.authors = [UNKNOWN if self._is_lost else USER] * len(lines)
+            self.authors = array("i", [UNKNOWN if self._is_lost else USER]) * len(lines)
             self._hash = sum(map(hash, lines))
         elif lines is not self._lines and lines != self._lines:
             new = UNKNOWN if self._is_lost and author == USER else author
@@ -106,13 +143,15 @@ class _History:
         self._lines = lines
         self._earlier.setdefault(self._hash, []).append((lines, self.authors))
 
-    def _authors_of(self, lines: Sequence[str]) -> list[Author] | None:
+    def _authors_of(self, lines: Sequence[str]) -> array[Author] | None:
         """Return the authors of the newest earlier content that is equal to `lines`."""
         found = self._earlier.get(self._hash, [])
         return next((whose for content, whose in reversed(found) if content == lines), None)
 
-    def _carry(self, old: Sequence[str], new: Sequence[str], change: _Change, author: Author) -> list[Author]:
-        found = [author] * len(new)
+    def _carry(
+        self, old: Sequence[str], new: Sequence[str], change: _Change, author: Author
+    ) -> array[Author]:
+        found = array("i", [author]) * len(new)
         for block in change.equal:
             found[block.new : block.new + block.length] = self.authors[block.old : block.old + block.length]
         removed = [at for at in change.removed if old[at].strip()]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
 from agent_ls.review.provenance import UNKNOWN, USER, WrittenText, authors
+from agent_ls.sessions.stored.similar_texts import SimilarTexts
 from tests.attacks import IS_WHOLE
 
 
@@ -128,3 +130,20 @@ def test_the_work_grows_with_the_writes_and_not_with_their_square() -> None:
     after = [*text[:25_000], "new\n", *text[25_000:]]
     found = authors([WrittenText(text, after)], after)
     assert found.count(0) == 1 and found[25_000] == 0
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_contents_with_known_equal_ends_give_the_same_authors(seed: int) -> None:
+    draw = random.Random(seed)
+    similar = SimilarTexts()
+    contents = [similar.split("a\nb\na\nc\n")]
+    for _ in range(8):
+        lines = list(contents[-1])
+        start = draw.randint(0, len(lines))
+        lines[start : draw.randint(start, len(lines))] = draw.choices("abc", k=draw.randint(0, 3))
+        contents.append(similar.split("".join(f"{line}\n" for line in lines)))
+    assert authors(_writes(contents), contents[-1]) == authors(_writes([*map(list, contents)]), contents[-1])
+
+
+def _writes(contents: Sequence[Sequence[str]]) -> list[WrittenText]:
+    return [WrittenText(before, after) for before, after in pairwise(contents)]

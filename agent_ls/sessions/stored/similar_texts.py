@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_ls.review.provenance import SharedLines
 from agent_ls.text import split_lines
 
 _CHUNK = 1 << 16
@@ -19,9 +20,9 @@ class SimilarTexts:
 
     def __init__(self) -> None:
         self._text = ""
-        self._lines: list[str] = []
+        self._lines = SharedLines()
 
-    def split(self, text: str) -> list[str]:
+    def split(self, text: str) -> SharedLines:
         """Return the words of each line, with one blank between them."""
         head = _whole_lines(text, 0, _common_start(self._text, text))
         most = min(len(self._text), len(text)) - head
@@ -36,9 +37,8 @@ class SimilarTexts:
             before = _count_lines(self._text, 0, head)
         else:
             before = len(self._lines) - changed - _count_lines(self._text, end, len(self._text))
-        lines = [*self._lines[:before], *middle, *self._lines[before + changed :]]
-        self._text, self._lines = text, lines
-        return lines
+        self._text, self._lines = text, self._lines.replaced(before, before + changed, middle)
+        return self._lines
 
 
 def _words(text: str) -> list[str]:
@@ -59,8 +59,9 @@ def _whole_lines(text: str, start: int, end: int) -> int:
 
 
 def _count_lines(text: str, start: int, end: int) -> int:
-    part = text[start:end]
-    return len(split_lines(part)) if "\r" in part else part.count("\n") + (part[-1:] not in ("", "\n"))
+    if text.find("\r", start, end) >= 0:
+        return len(split_lines(text[start:end]))
+    return text.count("\n", start, end) + (start < end and text[end - 1] != "\n")
 
 
 def _common_start(one: str, other: str) -> int:
