@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from agent_ls.patterns import regex
 from agent_ls.yaml_depth import is_too_deep
 
-_BLOCK = re.compile(r"\A(?:[ \t]*\n)*---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_ROW = re.compile(r"^([A-Za-z][\w-]*):[ \t]*(.*(?:\n(?:[ \t]+.*|))*)", re.MULTILINE)
+_BLOCK = regex(r"\A(?:[ \t]*\n)*---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_ROW = regex(r"^([A-Za-z][\w-]*):[ \t]*(.*(?:\n(?:[ \t]+.*|))*)", re.MULTILINE)
 _PROSE = ("name", "description", "argument-hint")
-_SWITCH = re.compile(r"([\w-]+):(true|false|allow|deny|ask)\b")
-_NAME = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+_SWITCH = regex(r"([\w-]+):(true|false|allow|deny|ask)\b")
+_NAME = regex(r"[^\s,(]+(?:\([^)]*\))?")
 
 
 class FrontMatterError(Exception):

@@ -14,12 +14,13 @@ from urllib.parse import urlunsplit
 from urllib.request import url2pathname
 
 from agent_ls.addresses import split_address
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_on
 
 NAME = "agent-ls"
 
-_PLAIN_ON_WINDOWS = re.compile(r"[\w.:/\\+@=-]+")
-_UV_CACHE = re.compile(r"(archive|environments|builds)-v\d+")
+_PLAIN_ON_WINDOWS = regex(r"[\w.:/\\+@=-]+")
+_UV_CACHE = regex(r"(archive|environments|builds)-v\d+")
 
 
 def install_source() -> str:

@@ -6,8 +6,10 @@ import json
 import re
 from typing import Any
 
-_SKIP = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_COMMA = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
+from agent_ls.patterns import regex
+
+_SKIP = regex(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_COMMA = regex(r'"(?:[^"\\]|\\.)*"|,(?=\s*[\]}])', re.DOTALL)
 
 
 def parse_jsonc(text: str) -> Any:

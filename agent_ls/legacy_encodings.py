@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from agent_ls.patterns import regex
+
 MIN_LETTERS = 4
 MAX_BYTES = 64 * 1024
 """Only the begin of a long text is looked at."""
 
-_HIGH = re.compile(rb"[\x80-\xff]+")
-_KANA = re.compile("[\u3041-\u30ff]")
-_HALF_KANA = re.compile("[\uff61-\uff9f]")
-_HANGUL = re.compile("[\uac00-\ud7a3]")
-_FREQUENT_CYRILLIC = re.compile("[оеаинтсрвлк]")
-_CYRILLIC = re.compile("[\u0400-\u045f]")
-_SMALL_CYRILLIC = re.compile("[\u0430-\u045f]")
+_HIGH = regex(rb"[\x80-\xff]+")
+_KANA = regex("[\u3041-\u30ff]")
+_HALF_KANA = regex("[\uff61-\uff9f]")
+_HANGUL = regex("[\uac00-\ud7a3]")
+_FREQUENT_CYRILLIC = regex("[оеаинтсрвлк]")
+_CYRILLIC = regex("[\u0400-\u045f]")
+_SMALL_CYRILLIC = regex("[\u0430-\u045f]")
 
 
 def guess_encoding(data: bytes) -> str:

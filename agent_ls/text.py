@@ -15,6 +15,7 @@ from typing import overload
 
 from agent_ls.legacy_encodings import guess_encoding
 from agent_ls.memo import Memo
+from agent_ls.patterns import regex
 
 # Only CR, LF and CRLF end a line. str.splitlines also splits at the following characters.
 _NO_LINE_ENDS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -22,7 +23,7 @@ _COUNTED_CHARS = (
     16 * 1024
 )  # block size for counting line ends with str.count; lines are searched one by one only within a block
 _NEAR_LINES = 200  # the end of a range with more lines is searched by blocks, not line by line
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+_LINE = regex(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
@@ -274,14 +275,14 @@ def try_decode(data: bytes, encoding: str) -> DecodedText | None:
 
 
 _DECLARED_CHARS = 1024
-_DECLARED = re.compile(
+_DECLARED = regex(
     r"\A(?:[^\n]*\n)?[ \t\f]*(?:#|//|%|;|/\*|\"|--).*?coding[:=][ \t]*([-\w.]+)"  # PEP 263, Emacs, Vim, Ruby
     r"|\A\s*<\?xml[^>]*\bencoding\s*=\s*[\"']([-\w.]+)"
     r"|\A@charset \"([-\w.]+)\""
     r"|<meta\b[^>]*\bcharset\s*=\s*[\"']?([-\w.]+)",
     re.IGNORECASE,
 )
-_NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_NO_TEXT = regex(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _NOT_OF_FILES = ("utf", "unicode", "raw_unicode", "idna", "punycode", "ascii", "undefined")
 """Name prefixes of codecs that cannot be the encoding of 8-bit text. Declarations of these are ignored."""
 
@@ -346,8 +347,8 @@ def encode_changed(form: DecodedText, text: str) -> bytes:
     return encode(replace(form, text=text))
 
 
-_BEYOND_ASCII = re.compile("[^\x00-\x7f\ud800-\udfff]")  # a set of what is not in it compiles faster
-_BYTE = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = regex("[^\x00-\x7f\ud800-\udfff]")  # a set of what is not in it compiles faster
+_BYTE = regex("[\udc80-\udcff]")
 
 
 def _is_of_unknown_encoding(text: str) -> bool:
@@ -375,7 +376,7 @@ def looks_binary(data: bytes) -> bool:
 
 
 _STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # sequences that set a title, a link, the clipboard or an image
-_ESCAPES = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]?|{_STRINGS}|\x1b[ -/]+[0-~]|\x1b[0-~]")
+_ESCAPES = regex(rf"\x1b\[[0-?]*[ -/]*[@-~]?|{_STRINGS}|\x1b[ -/]+[0-~]|\x1b[0-~]")
 
 
 def strip_escapes(text: str) -> str:
@@ -383,8 +384,8 @@ def strip_escapes(text: str) -> str:
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_TURNING = regex("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def strip_controls(text: str) -> str:
@@ -427,7 +428,7 @@ def join_sentences(message: str, hint: str) -> str:
 DISPLAY_LINE_CHARS = 200
 
 # Characters that hide or reorder text: control characters, and marks of the reading direction.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 def to_display_line(text: str, max_chars: int = DISPLAY_LINE_CHARS) -> str:
@@ -453,17 +454,15 @@ def reveal_controls(text: str) -> str:
     return text.translate(_PICTURES)
 
 
-_OTHER_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h.*?\x1b\[\?(?:1049|1047|47)l", re.DOTALL)
-_LAST_SCREEN = re.compile(r"\x1b\[\?(?:1049|1047|47)h(?P<shown>.*)\Z", re.DOTALL)
-_NEW_PLACE = re.compile(r"\x1b\[[0-9;]*[HfJd]|\x1b\[[0-9;]*[ABEF]")
+_OTHER_SCREEN = regex(r"\x1b\[\?(?:1049|1047|47)h.*?\x1b\[\?(?:1049|1047|47)l", re.DOTALL)
+_LAST_SCREEN = regex(r"\x1b\[\?(?:1049|1047|47)h(?P<shown>.*)\Z", re.DOTALL)
+_NEW_PLACE = regex(r"\x1b\[[0-9;]*[HfJd]|\x1b\[[0-9;]*[ABEF]")
 LAST_SCREEN_LINES = 20
 """Lines that are kept of a screen which a program has not left, because it died there."""
-_SWITCH = re.compile(r"\x1b\[\?(?:1049|1047|47)([hl])")
-_LONG = re.compile(_STRINGS)
-_REWRITTEN = re.compile(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
-_PRINTED = re.compile(
-    rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]{{0,9}})(?P<move>[GKCD])|{_ESCAPES.pattern}|."
-)
+_SWITCH = regex(r"\x1b\[\?(?:1049|1047|47)([hl])")
+_LONG = regex(_STRINGS)
+_REWRITTEN = regex(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
+_PRINTED = regex(rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]{{0,9}})(?P<move>[GKCD])|{_ESCAPES.pattern}|.")
 # NUL and similar characters stay, because programs separate names with them
 _SILENT = str.maketrans("", "", "\x07\x0e\x0f\x1b")
 

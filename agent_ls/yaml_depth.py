@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from agent_ls.patterns import regex
 
 MAX_BRACKETS = 100
 """Maximum number of open brackets at any position.
@@ -10,7 +10,7 @@ MAX_BRACKETS = 100
 Brackets in strings count too, but files rarely have so many.
 """
 
-_BRACKET = re.compile(r"[\[{\]}]")
+_BRACKET = regex(r"[\[{\]}]")
 
 
 def is_too_deep(text: str) -> bool:

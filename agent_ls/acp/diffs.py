@@ -6,11 +6,11 @@ change.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_ls.patterns import regex
 from agent_ls.text import split_lines
 
 WHOLE_TEXT_CHARS = 256 * 1024
@@ -19,7 +19,7 @@ WHOLE_TEXT_CHARS = 256 * 1024
 PART = {"agent-ls": {"part": True}}
 """`_meta` of a diff whose texts are not those of the whole file."""
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = regex(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_NEWLINE = "\\ No newline"
 
 

@@ -17,14 +17,15 @@ from agent_ls.acp.errors import invalid
 from agent_ls.addresses import split_address
 from agent_ls.llm.image_data import IMAGE_TYPES, image_type
 from agent_ls.llm.messages import ImagePart
+from agent_ls.patterns import regex
 from agent_ls.policy.named_places import IGNORED_BY
 from agent_ls.services.context.attachments import BadImageError, image_part
 from agent_ls.text import format_code_block
 
-_COMMAND = re.compile(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+_COMMAND = regex(r"/([A-Za-z][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 _ZED = "/agent/"
-_LINE_MARKS = re.compile(r"L?(\d{1,9})(?:(?:-L?|:)(\d{1,9}))?\Z")
-_LINE_TAIL = re.compile(r"(?P<path>.+?):(?P<first>\d{1,9})(?::(?P<last>\d{1,9}))?\Z")
+_LINE_MARKS = regex(r"L?(\d{1,9})(?:(?:-L?|:)(\d{1,9}))?\Z")
+_LINE_TAIL = regex(r"(?P<path>.+?):(?P<first>\d{1,9})(?::(?P<last>\d{1,9}))?\Z")
 
 
 @dataclass(frozen=True, slots=True)

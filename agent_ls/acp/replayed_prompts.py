@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-_PART = re.compile(
+from agent_ls.patterns import regex
+
+_PART = regex(
     r"(?:(?<=\n\n)|\A)(?P<kind>File|Folder|Link|Attached): (?P<place>[^\n]+)"
     r"(?:\n(?P<fence>`{3,})\n(?P<text>.*?)\n(?P=fence))?(?=\n\n|\Z)",
     re.DOTALL,
 )
 """A link or an attachment, as prompts.py writes it for the model."""
 
-_PLACE = re.compile(
+_PLACE = regex(
     r"(?P<path>(?:/|[A-Za-z]:[\\/]).*?)(?:, lines? (?P<first>\d+)(?: to (?P<last>\d+))?)?(?: \(its content .*\))?\Z"
 )
-_LINK = re.compile(r"(?:(?P<name>.*): )?(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:[^\s]+)\Z")
+_LINK = regex(r"(?:(?P<name>.*): )?(?P<uri>[A-Za-z][A-Za-z0-9+.-]*:[^\s]+)\Z")
 
 
 def blocks_of(text: str) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic.alias_generators import to_camel
 
 from agent_ls.batch.manifest import Task
+from agent_ls.patterns import regex
 from agent_ls.services.errors import AppError
 from agent_ls.store.locks import kernel_lock
 from agent_ls.system import replace_file
@@ -30,8 +30,8 @@ Status: TypeAlias = Literal["done", "refused", "failed", "limit", "timeout", "cr
 
 RESULT, TASK, EVENTS, ERRORS = "result.json", "task.json", "events.jsonl", "stderr.txt"
 PATCH, CHECK, CHECK_MARK, SETTINGS = "change.patch", "check.txt", "check.mark", "settings.json"
-_IDENTITY = re.compile(r"[0-9a-f]{32}\Z")
-_ATTEMPT = re.compile(r"attempt-([0-9]+)\Z")
+_IDENTITY = regex(r"[0-9a-f]{32}\Z")
+_ATTEMPT = regex(r"attempt-([0-9]+)\Z")
 
 
 @dataclass(frozen=True, slots=True)

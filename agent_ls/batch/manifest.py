@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from agent_ls.patterns import regex
 from agent_ls.policy.modes import UnknownModeError, parse_mode
 from agent_ls.policy.situation import Mode
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import setting_problems
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-_ID = re.compile(r"(?![.])[A-Za-z0-9._-]{1,100}\Z")
+_ID = regex(r"(?![.])[A-Za-z0-9._-]{1,100}\Z")
 _HINT = "`agent-ls docs batch` lists the fields of a task"
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-_HEADING = re.compile(r"^#{1,6} ")
-_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+from agent_ls.patterns import regex
+
+_HEADING = regex(r"^#{1,6} ")
+_TITLE = regex(r"^# (.+)$", re.MULTILINE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

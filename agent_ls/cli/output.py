@@ -8,16 +8,17 @@ import argparse
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
+from agent_ls.patterns import regex
+
 if TYPE_CHECKING:
     from agent_ls.services.errors import AppError
 
-_HIDDEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_HIDDEN = regex("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class OutputError(Exception):

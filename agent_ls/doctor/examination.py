@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shutil
 import ssl
 import sys
@@ -27,6 +26,7 @@ from agent_ls.environments.local.processes.ending import run_program
 from agent_ls.environments.local.ripgrep import candidates, find_working
 from agent_ls.environments.local.trees.session_trees import default_shell
 from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, find_misnamed_keys, key_variable
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_program
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.logs import log_path
@@ -71,7 +71,7 @@ _WINDOWS = (
         "agent-ls is tested in Wine, not on Windows itself, and not with editors on Windows",
     ),
 )
-_VERSION = re.compile(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
+_VERSION = regex(r"(\d+(?:\.\d+)+|\b\d{4}\b)")
 
 
 async def examine(*, asks_providers: bool, settings: Settings | None = None) -> list[DoctorFinding]:

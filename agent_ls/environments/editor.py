@@ -12,7 +12,6 @@ ripgrep understands matches only text on disk. `glob` and `list_directory` ignor
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -49,11 +48,12 @@ from agent_ls.environments.wrappers.forwarding import FrontingEnvironment
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.patch.splice import text_hunks
 from agent_ls.paths import is_within
+from agent_ls.patterns import regex
 from agent_ls.text import BOM, decode, encode, looks_binary, split_lines
 
 MAX_TRIES = 8  # an edit is tried again if the user typed in the document before it was applied
 
-_GLOB_SPECIAL = re.compile(r"([*?\[\]{},\\])")
+_GLOB_SPECIAL = regex(r"([*?\[\]{},\\])")
 
 
 @dataclass(frozen=True, slots=True)

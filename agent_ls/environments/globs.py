@@ -18,14 +18,15 @@ from itertools import product
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.paths import is_within
+from agent_ls.patterns import regex
 
 MAX_CHOICES = 4
 """Components of a glob with two readings, for which all combinations are tried. With more: all names, or none."""
 
-_NEXT_EXCLUDED = re.compile(r"\s+(?=!)")
-_WILDCARD = re.compile(r"[*?\[{\\]")
-_TOKEN = re.compile(r"(\\.)|([\[\]{},])", re.DOTALL)
-_OF_A_NAME = re.compile(r"\[|\{[^,{}/]*\}")
+_NEXT_EXCLUDED = regex(r"\s+(?=!)")
+_WILDCARD = regex(r"[*?\[{\\]")
+_TOKEN = regex(r"(\\.)|([\[\]{},])", re.DOTALL)
+_OF_A_NAME = regex(r"\[|\{[^,{}/]*\}")
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_LOOKED_FOR = re.compile(
+from agent_ls.patterns import regex
+
+_LOOKED_FOR = regex(
     r"(^|/)("
     r"(agents|agent|agents\.override|agents\.local|claude|claude\.local|gemini|qwen|instructions|memory|copilot-instructions"
     r"|guidelines)\.md"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.paths import is_within
+from agent_ls.patterns import regex
 from agent_ls.text import decode, looks_binary, split_lines, strip_endings
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ EXCLUDE_FILE = ".git/info/exclude"
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
 """Files larger than this are not searched, because `read_bytes` refuses them too."""
 
-_RIPGREP_ONLY = re.compile(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
+_RIPGREP_ONLY = regex(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
 
 
 # Finds `\n` or `\r\n` in a pattern that can match several lines, because files may have either kind of line ending.
 # Group 1 matches brackets and other escapes, which stay unchanged.
-_LINE_END = re.compile(r"(?:\\r\??|\r)?(?:\\n|\n)|(\[(?:\\.|[^\]\\])*\]|\\.)", re.DOTALL)
+_LINE_END = regex(r"(?:\\r\??|\r)?(?:\\n|\n)|(\[(?:\\.|[^\]\\])*\]|\\.)", re.DOTALL)
 
 
 # --- patterns -------------------------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ def folders_between(root: str, top: str) -> list[str]:
     return folders[::-1]
 
 
-_NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)")  # an empty component, `.` or `..`
+_NOT_NORMAL = regex(r"(?:^|/)\.{0,2}(?:/|$)")  # an empty component, `.` or `..`
 
 
 def shown_path(path: str, root: str) -> str:

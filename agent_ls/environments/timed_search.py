@@ -17,12 +17,13 @@ import anyio.to_thread
 from agent_ls.environments import search
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import SearchLimitError
+from agent_ls.patterns import regex
 
 SEARCH_LIMIT_S = 10.0
 """How long a search may compute, in seconds of processor time."""
 _WAIT_FACTOR = 12
 """How much longer a search may wait: for a slow disk, or on a busy machine. On Windows this is the only limit."""
-_BACKTRACKS = re.compile(r"[*+{?(|]")
+_BACKTRACKS = regex(r"[*+{?(|]")
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

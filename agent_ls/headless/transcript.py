@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,6 +36,7 @@ from agent_ls.loop.events.types import (
     UsageReport,
     UserInput,
 )
+from agent_ls.patterns import regex
 from agent_ls.text import plural, reveal_controls, strip_controls
 
 OUTPUT_LINES = (
@@ -45,7 +45,7 @@ OUTPUT_LINES = (
 DIFF_LINES = 80  # maximum number of lines of a change that needs no approval
 SLOW_MS = 1_000  # calls that took less time are printed without their duration
 
-_REMARKS = re.compile(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
+_REMARKS = regex(r"\n?(Exit code: .*\n?|Duration: \d+ ms\n?)+$")
 
 _SCOPES = {"once": "once", "turn": "for this turn", "session": "for this session"}
 _DECIDERS = {"terminal": " by you", "headless": "", "interrupt": "", "policy": "", "timeout": ""}

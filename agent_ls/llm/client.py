@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -20,6 +19,7 @@ from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.request_check import check_request
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
+from agent_ls.patterns import regex
 
 PROBE_TIMEOUT_S = 0.3  # a server on this machine responds at once, or is not running
 
@@ -235,7 +235,7 @@ _CODECS: Mapping[str, Callable[[ConnectionSettings], Codec]] = {
 }
 
 
-_OWN_PATH = re.compile(r"/(chat/completions|responses|(?<=/v1/)messages)/*$")
+_OWN_PATH = regex(r"/(chat/completions|responses|(?<=/v1/)messages)/*$")
 """The path of an endpoint, which users copy together with its address."""
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
+
+from agent_ls.patterns import regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ VARIABLES: Mapping[str, ProviderVariables] = {
 """The variables by provider, in the order in which a provider becomes the default."""
 
 
-_LIKE_A_KEY = re.compile(r"([A-Z]+?)_?(?:API|AUTH|SECRET)?_?(?:KEY|TOKEN)")
+_LIKE_A_KEY = regex(r"([A-Z]+?)_?(?:API|AUTH|SECRET)?_?(?:KEY|TOKEN)")
 KEYLESS: tuple[str, ...] = tuple(name for name, row in VARIABLES.items() if not row.needs_key)
 
 

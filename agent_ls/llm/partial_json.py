@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
-_STRUCTURE = re.compile(r'\\.|["{}\[\],:]', re.DOTALL)
+from agent_ls.patterns import regex
+
+_STRUCTURE = regex(r'\\.|["{}\[\],:]', re.DOTALL)
 _CLOSER = {"{": "}", "[": "]"}
 
 

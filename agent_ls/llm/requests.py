@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
@@ -10,6 +9,7 @@ from typing import Literal, TypeAlias, TypeVar
 from agent_ls.argument_types import find_misuse
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, Message, ToolCallPart
+from agent_ls.patterns import regex
 
 _N = TypeVar("_N", int, float)
 
@@ -50,7 +50,7 @@ class ToolDefinition:
 
 CHARS_PER_TOKEN = 4  # of English text and code, for estimates
 
-TOOL_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # the tool names that every provider accepts
+TOOL_NAME = regex(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")  # the tool names that every provider accepts
 TOOL_NAME_RULE = "a letter, then letters, digits and underscores, 64 at most"
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_ls.llm.errors import StreamError
+from agent_ls.patterns import regex
 
 # Only CR, LF and CRLF end lines. These bytes do not occur inside UTF-8 sequences, so the bytes can be split before
 # decoding. str.splitlines would also split at U+2028 and U+0085, which are legal inside JSON strings.
-_LINE_END = re.compile(rb"\r\n|\n|\r")
+_LINE_END = regex(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 
 MAX_LINE_BYTES = 64 * 1024 * 1024  # far larger than an image in one event; only a broken server sends more

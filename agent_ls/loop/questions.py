@@ -6,7 +6,6 @@ asks stays open when the session's process ends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -18,9 +17,10 @@ from agent_ls.loop.events.types import EndReason, QuestionAnswered, QuestionAske
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import Input
 from agent_ls.loop.turns import AssistantTurn, Turn
+from agent_ls.patterns import regex
 from agent_ls.tools.base import Question, QuestionReply
 
-_CLOSING = re.compile("[\\s*_`\"'”’»)\\]!！\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
+_CLOSING = regex("[\\s*_`\"'”’»)\\]!！\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
 """Quotes, brackets and markup after a sentence, a second mark (`?!`), and pictographs."""
 
 

@@ -5,12 +5,13 @@ Nested values are parsed by the standard library's decoder, which is written in 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-_BLANK = re.compile(r"[ \t\n\r]*")
+from agent_ls.patterns import regex
+
+_BLANK = regex(r"[ \t\n\r]*")
 _DECODER = JSONDecoder()
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import re
 import secrets
 from collections.abc import Mapping
 
+from agent_ls.patterns import regex
+
 TOKEN_BYTES = 32
-_HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_HOST = regex(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 
 class Access:

@@ -5,7 +5,6 @@ Similarity is used only to describe the closest lines, never to choose where a c
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from difflib import SequenceMatcher
 
 from agent_ls.patch.line_search import FileLines, find_all
 from agent_ls.patch.typography import COMPARED_AS, is_blank, right_trimmed, strip_blanks
+from agent_ls.patterns import regex
 
 CLOSEST_MIN_RATIO = 0.6
 # Texts above this size are compared by line instead of by character, because the comparison takes quadratic
@@ -26,7 +26,7 @@ SHOWN_MAX_CHARS = 160
 LISTED_PLACES = 20
 UNIQUE_LINE_DISTANCE = 100
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _VISIBLE = str.maketrans({" ": "·", "\t": "→", "\r": "␍", "\u00a0": "⍽"})
 
 

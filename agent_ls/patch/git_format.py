@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from agent_ls.patch.unified import file_diff
+from agent_ls.patterns import regex
 
-_QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
-_NAMES = re.compile(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
+_QUOTED = regex(r'["\\\x00-\x1f\x7f]')
+_NAMES = regex(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
 
 
 def git_patch(before: str | None, after: str | None, name: str) -> str:

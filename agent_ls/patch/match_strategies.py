@@ -5,7 +5,6 @@ Each strategy returns all its matches; the caller decides whether several are ac
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from agent_ls.patch.indent import indent_pairs, try_shift_indentation
 from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.line_search import FileLines
 from agent_ls.patch.typography import COMPOSED_LEVEL, is_blank, keep_spelling
+from agent_ls.patterns import regex
 from agent_ls.text import line_ending, split_lines, strip_ending
 
 MatchedWith: TypeAlias = Literal[
@@ -29,13 +29,13 @@ MatchedWith: TypeAlias = Literal[
     "line numbers",
 ]
 
-_NUMBERED = re.compile(
+_NUMBERED = regex(
     r"[ ]*(?P<number>\d+) \|(?: (?P<text>.*))?"
 )  # matches the line format of agent_ls.text.number_lines
 _ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\\\": "\\"}
-_ESCAPE = re.compile(r'\\[nt"\\]')
-_ANY_ENDING = re.compile("\r\n|\r")
-_LINE_ENDING = re.compile("\r\n|\n|\r")
+_ESCAPE = regex(r'\\[nt"\\]')
+_ANY_ENDING = regex("\r\n|\r")
+_LINE_ENDING = regex("\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from agent_ls.patch.hunks import LineHunk
 from agent_ls.patch.match_strategies import MatchedWith, SearchableText, Substitution, find_by_strategies
 from agent_ls.patch.splice import text_hunks
 from agent_ls.patch.unified import is_text
+from agent_ls.patterns import regex
 from agent_ls.text import DecodedText, NotEncodableError, decode, encode_changed
 
 __all__ = ["EditResult", "MatchedWith", "Occurrence", "replace"]
@@ -25,7 +26,7 @@ Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
 # unique.
 _CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = regex("[\ud800-\udfff]")
 _WORDING = Wording(
     theirs="old_string",
     unique_advice="extend old_string by a line that makes it unique, or set replace_all",
@@ -191,14 +192,14 @@ def _changed_lines(hunks: Sequence[LineHunk]) -> tuple[int, int]:
     return first, max(first, last)
 
 
-_COMMENT = re.compile(r"(?://+|#+|/\*+|<!--|--+|;+|%+|\{/\*+)\s*(?P<body>.*?)\s*(?:\*+/\}?|-->)?")
-_DOTS = re.compile(
+_COMMENT = regex(r"(?://+|#+|/\*+|<!--|--+|;+|%+|\{/\*+)\s*(?P<body>.*?)\s*(?:\*+/\}?|-->)?")
+_DOTS = regex(
     r"(?P<before>\.{3,}|…)?[\s(\[]*(?P<words>[\w][\w\s',/-]*?)?[\s)\]]*(?P<after>\.{3,}|…)?[\s)\]]*"
 )
-_SAYS_LEFT_OUT = re.compile(
+_SAYS_LEFT_OUT = regex(
     r"\b(?:rest|remaining|remainder|existing|unchanged|previous|omitted|other|same|keep|as before)\b", re.I
 )
-_NAMES_THE_REST = re.compile(
+_NAMES_THE_REST = regex(
     r"(?:the\s+)?(?:rest|remainder)\s+of\s+(?:(?:the|this|your)\s+)?"
     r"(?:code|file|class|function|method|module|component|implementation|body|imports|logic)"
     r"(?:\s+(?:remains?|stays?|is|are|goes|follows?|here|unchanged|omitted|the|same|as|before))*",

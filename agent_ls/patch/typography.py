@@ -8,6 +8,7 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 from types import MappingProxyType
 
+from agent_ls.patterns import regex
 from agent_ls.text import WHITE_SPACE
 
 CARRY_MIN_RATIO = 0.6
@@ -24,7 +25,7 @@ _MAPPED = str.maketrans(
     }
 )
 _ALSO_MAPPED = str.maketrans({"«": '"', "»": '"', **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad")})
-_BLANKS = re.compile(f"[{re.escape(WHITE_SPACE)}]+")
+_BLANKS = regex(f"[{re.escape(WHITE_SPACE)}]+")
 
 
 def to_ascii_punctuation(text: str) -> str:

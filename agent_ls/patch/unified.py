@@ -15,6 +15,7 @@ from agent_ls.patch.hunks import LineHunk, PlannedChange
 from agent_ls.patch.line_diff import apply_hunks, explicit_endings, line_hunks
 from agent_ls.patch.rebase import Conflicted, MergedText, rebase
 from agent_ls.patch.splice import text_hunks
+from agent_ls.patterns import regex
 from agent_ls.text import BOM, DecodedText, TextLines, decode, is_encodable, looks_binary
 
 __all__ = [
@@ -36,9 +37,9 @@ Content: TypeAlias = bytes | str | None
 
 CONTEXT_LINES = 3
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_CONTROL = re.compile("[\x00-\x1f\x7f]")
-_LONE_CR = re.compile("\r(?!\n)")
+_SURROGATE = regex("[\ud800-\udfff]")
+_CONTROL = regex("[\x00-\x1f\x7f]")
+_LONE_CR = regex("\r(?!\n)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.v4a_parser import ADD, BEGIN, DELETE, END, MOVE, UPDATE
+from agent_ls.patterns import regex
 
-_RANGE = re.compile(r"@@ -(?P<at>\d+)(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
+_RANGE = regex(r"@@ -(?P<at>\d+)(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 _NOTHING = "/dev/null"
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+_FENCE = regex(r"\s*(?:```|~~~)")
 
 
 @dataclass(slots=True)

@@ -22,7 +22,6 @@ whole patch is tried again with the recovery rules R1 to R14. Each rule that was
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -37,10 +36,11 @@ from agent_ls.patch.strict_placement import PlacedChunk, equal_positions, old_te
 from agent_ls.patch.unified_input import to_v4a
 from agent_ls.patch.v4a_lenient_parser import parse_leniently
 from agent_ls.patch.v4a_parser import AddFile, DeleteFile, ParsedPatch, Section, UpdateFile, parse_strict
+from agent_ls.patterns import regex
 
 __all__ = ["Contents", "Patch", "Unreadable", "lexical_path", "parse", "plan"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = regex("[\ud800-\udfff]")
 _MISSING = "No such file or directory (os error 2)"  # the wording of the reference program
 
 

@@ -27,9 +27,10 @@ from agent_ls.patch.v4a_parser import (
     empty_update,
     split_patch,
 )
+from agent_ls.patterns import regex
 from agent_ls.text import BOM, WHITE_SPACE
 
-_MARKER = re.compile(
+_MARKER = regex(
     r"\*{2,}\s*(?:"
     r"(?P<alone>begin\s+patch|end\s+patch|end\s+of\s+file)"
     r"|(?P<word>add\s+file|delete\s+file|update\s+file|move\s+to|environment\s+id)\s*:\s*(?P<value>\S.*?)"
@@ -46,10 +47,10 @@ _STRICT_WORD = {
     "move to": "*** Move to: ",
     "environment id": "*** Environment ID: ",
 }
-_UNIFIED_RANGE = re.compile(r"@@\s*-\d+(?:,\d+)?\s+\+\d+(?:,\d+)?(?:\s*@@\s?(?P<rest>.*))?")
-_CLOSED_ANCHOR = re.compile(r"@@ (?P<text>.*\S) @@")
-_NO_NEWLINE = re.compile(r"\\ no newline at end of (?:the )?file\.?", re.IGNORECASE)
-_WRAPPING = re.compile(r"[\s`~'\"\w]*")  # text allowed after an indented end line: a fence, a heredoc word
+_UNIFIED_RANGE = regex(r"@@\s*-\d+(?:,\d+)?\s+\+\d+(?:,\d+)?(?:\s*@@\s?(?P<rest>.*))?")
+_CLOSED_ANCHOR = regex(r"@@ (?P<text>.*\S) @@")
+_NO_NEWLINE = regex(r"\\ no newline at end of (?:the )?file\.?", re.IGNORECASE)
+_WRAPPING = regex(r"[\s`~'\"\w]*")  # text allowed after an indented end line: a fence, a heredoc word
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ everything else                                   ask, and offer a rule
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from os import path as ospath
 
 from agent_ls.environments.effects import CommandEffect
+from agent_ls.patterns import regex
 from agent_ls.policy import rules
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.policy.rules import Rule
@@ -156,7 +156,7 @@ def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situat
     return ""
 
 
-_PUBLIC = re.compile(
+_PUBLIC = regex(
     r"/etc/(os-release|lsb-release|debian_version|[a-z]+-release|issue|timezone|shells)"
     r"|/proc/(cpuinfo|meminfo|version|loadavg|uptime|filesystems)"
     r"|/usr(/local)?/(bin|sbin|lib|lib64|include|share)(/[^/].*)?|/bin|/sbin|/usr(/local)?"

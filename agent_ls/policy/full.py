@@ -13,29 +13,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import path as ospath
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.python_code import read_paths
 from agent_ls.policy.shell.understand import CommandAnalysis
 from agent_ls.policy.situation import Situation
 
-_DELETES = re.compile(r"Deletes files \((?:rm|unlink)\)\.")
+_DELETES = regex(r"Deletes files \((?:rm|unlink)\)\.")
 _INTERPRETER = r"(?:python[\d.]*|node|nodejs)"
-_RUNS_CODE = re.compile(rf"It runs code of {_INTERPRETER} that is written in the command\.")
-_RUNS_INPUT = re.compile(rf"{_INTERPRETER} runs programs that its input names\.")
+_RUNS_CODE = regex(rf"It runs code of {_INTERPRETER} that is written in the command\.")
+_RUNS_INPUT = regex(rf"{_INTERPRETER} runs programs that its input names\.")
 _CODE_OPTIONS = ("-c", "-e", "-p", "--eval", "--print")
 _HARMLESS_OPTIONS = ("-B", "-u", "-E", "-s", "-I", "-q")
-_DOCUMENT = re.compile(
+_DOCUMENT = regex(
     rf"(?:^|[;&|(\s]){_INTERPRETER}(?:[ \t]+-)?[ \t]*<<-?[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)[^\n]*\n"
     r"(?P<body>.*?)^\t*(?P=word)[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
-_ACTS = re.compile(
+_ACTS = regex(
     r"(?<![A-Za-z])(?:remove|removedirs|unlink|rmtree|rmdir|rmSync|rm|delete|truncate|shutil|move|rename|renames"
     r"|system|popen|spawn\w*|exec\w*|fork|kill|subprocess|child_process|pty|multiprocessing|signal|socket|urllib"
     r"|requests|https?|httpx|fetch|aiohttp|ftplib|smtplib|paramiko|net|dns|tls|eval|__import__|importlib|ctypes|cffi"
     r"|chmod|chown|chdir|setuid|run_path|runpy|dlopen)(?![a-z])|os\.replace",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'")
+_QUOTED = regex(r"\"([^\"\n]{1,500})\"|'([^'\n]{1,500})'")
 MAX_CODE_CHARS = 8_000
 
 

@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.environments.globs import compile_glob, find_readings
+from agent_ls.patterns import regex
 from agent_ls.policy.places import Places
 from agent_ls.policy.rules import Rule, Scope
 
@@ -31,7 +32,7 @@ _SCOPES: tuple[tuple[Scope, str], ...] = (
     ("project", "in this project, from now on"),
     ("user", "in all projects, from now on"),
 )
-_SPECIAL = re.compile(r"[*?\[\]{}\\,]")
+_SPECIAL = regex(r"[*?\[\]{}\\,]")
 
 
 def parse_path_rule(text: str) -> str:

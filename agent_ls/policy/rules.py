@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias
 
 from agent_ls.environments.effects import CallEffect
 from agent_ls.package_files import read_package_file
+from agent_ls.patterns import regex
 
 Scope: TypeAlias = Literal["turn", "session", "project", "user"]
 
@@ -34,7 +35,7 @@ AND = " && "
 
 MAX_WORDS = 12
 
-_PLAIN_WORD = re.compile(r"[\w@%+:./=,-]+", re.ASCII)
+_PLAIN_WORD = regex(r"[\w@%+:./=,-]+", re.ASCII)
 _ANY_OPERAND = r"[^\n\0]*"
 _NO_OPTION = r"(?![-@+:*?\[])(?:{})"
 """Template of a pattern for operands. `{}` is replaced by the pattern of one command's operands.

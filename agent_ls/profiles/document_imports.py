@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, OutsideBoundsError, PathNotFoundError
+from agent_ls.patterns import regex
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.text import decode
 
@@ -21,8 +22,8 @@ MAX_DEPTH = 5
 MAX_IMPORTS = 20
 MAX_BYTES = 256 * 1024
 
-_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-_IMPORT = re.compile(
+_CODE = regex(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_IMPORT = regex(
     r"^[ \t]*(?:[-*+] )?@(?P<line>[^@\n`]*[^\s@`] [^@\n`]*\.\w{1,5})[ \t]*$"  # a line with a path that has spaces
     r"|(?<!\S)@(?P<word>(?:\\ |[^\s\\`])+)",
     re.MULTILINE,

@@ -22,6 +22,7 @@ from anyio import create_task_group
 
 from agent_ls.environments.base import CommandOptions, ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.patterns import regex
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 
 RECENT_COMMITS = 8  # enough to show the style of commit messages
@@ -48,10 +49,10 @@ GIT_ENVIRONMENT = {
 
 # Settings in a repository's config that make the two commands start a program. An include may add such a setting. The
 # whole text is searched, including comments, because a false alarm does little harm.
-_CONFIG_WITH_PROGRAMS = re.compile(r"fsmonitor|\[\s*(filter|include)", re.IGNORECASE)
+_CONFIG_WITH_PROGRAMS = regex(r"fsmonitor|\[\s*(filter|include)", re.IGNORECASE)
 _STORED_ELSEWHERE = "refs/heads/.invalid"
 """What the file HEAD contains if the references are not files (reftable)."""
-_OBJECT_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_OBJECT_NAME = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ntpath
 import posixpath
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, NotAFileError, PathNotFoundError
+from agent_ls.patterns import regex
 from agent_ls.profiles.document_imports import IMPORTING, read_imports
 from agent_ls.profiles.document_lookup import NO_LOOKUP, Lookup
 from agent_ls.profiles.environment_block import escape_line
@@ -31,8 +31,8 @@ OF_OTHER_AGENTS = (
 
 BUDGET_BYTES = 32 * 1024  # limit for the content of all files together, without our headings
 TRUNCATED_MARKER = "[Project instructions truncated at 32KB]"
-_UNDECODABLE = re.compile("[\ud800-\udfff]")
-_PATH = re.compile(r"[\w./ -]{1,200}")
+_UNDECODABLE = regex("[\ud800-\udfff]")
+_PATH = regex(r"[\w./ -]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)

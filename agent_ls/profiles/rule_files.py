@@ -7,7 +7,6 @@ Agents differ in the folder and in the fields of the header: `globs` and `always
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError, InvalidPatternError
 from agent_ls.environments.globs import compile_glob, find_readings
 from agent_ls.front_matter import FrontMatterError, MarkdownPage, parse_page
+from agent_ls.patterns import regex
 from agent_ls.text import decode
 
 MAX_RULES = 100
@@ -25,7 +25,7 @@ MAX_DEPTH = 3
 MAX_BYTES = 64 * 1024
 MAX_DESCRIPTION = 300
 _QUOTES = "\"'\u201c\u201d\u2018\u2019"
-_NEXT = re.compile(r",(?![^{]*\})")
+_NEXT = regex(r",(?![^{]*\})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,12 @@ from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 from agent_ls.package_files import read_package_file
+from agent_ls.patterns import regex
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Arguments, Tool
 from agent_ls.tools.schemas import derive_key
 
-_SECTION = re.compile(r"^# (\w+)\n(.*?)(?=^# \w+\n|\Z)", re.MULTILINE | re.DOTALL)
+_SECTION = regex(r"^# (\w+)\n(.*?)(?=^# \w+\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ change that differs from the recorded change is refused.
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -53,6 +52,7 @@ from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.events.editor import EditNews
+from agent_ls.patterns import regex
 from agent_ls.replay.player import UserActionPlayer, extract_user_actions
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.trust import Trusting
@@ -64,7 +64,7 @@ from agent_ls.tools.web_fetch import WebPage
 
 T = TypeVar("T")
 
-_OUR_ID = re.compile(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
+_OUR_ID = regex(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
 # Fields that may differ in a correct replay: ids, times, and sizes of texts, which may contain other paths.
 _VOLATILE = frozenset(
     (

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from agent_ls.environments.base import sha256
+from agent_ls.patterns import regex
 from agent_ls.store.log import make_private_folder
 from agent_ls.system import replace_file
 
-_NAME = re.compile(r"[0-9a-f]{64}")
+_NAME = regex(r"[0-9a-f]{64}")
 _AHEAD = 2
 """The number of blobs that are read while the caller works on one."""
 

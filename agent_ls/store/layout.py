@@ -20,6 +20,7 @@ from platformdirs import user_state_path
 
 from agent_ls.environments.remote.place import is_place_name
 from agent_ls.loop.context.titles import title_of
+from agent_ls.patterns import regex
 from agent_ls.store.errors import StoreError
 from agent_ls.store.log import FILE_MODE, Header, make_private_folder, parse_header
 from agent_ls.system import file_signature
@@ -29,10 +30,10 @@ LOG = "log.jsonl"
 MAX_REMEMBERED = 10_000
 """The number of sessions whose summaries a Layout caches. Listing these sessions again reads no logs."""
 
-_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_TITLE = re.compile(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
-_FIRST_INPUT = re.compile(rb'"kind":"user_input".*?"data":(\{.*\})\}\}$', re.MULTILINE)
-_SEQ = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE)
+_SESSION_ID = regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_TITLE = regex(rb'"kind":"title".*?"data":(\{.*?\})\}\}$', re.MULTILINE)
+_FIRST_INPUT = regex(rb'"kind":"user_input".*?"data":(\{.*\})\}\}$', re.MULTILINE)
+_SEQ = regex(rb'^\{"event":\{"sessionId":"[^"]*","seq":(\d+)', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import codecs
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_ls.loop.events.types import ToolCallEnd
+from agent_ls.patterns import regex
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.layout import log_path, outputs_path
 from agent_ls.store.recorder import output_path
 
 _CHUNK_BYTES = 1 << 20
-_EVENT_REF = re.compile(r"event-([1-9][0-9]{0,15})")
+_EVENT_REF = regex(r"event-([1-9][0-9]{0,15})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import BinaryIO
 
 from agent_ls.loop.events.items import Item, ItemReducer, begins_item
 from agent_ls.loop.events.types import Envelope, FileChange, ProcessingEnd
+from agent_ls.patterns import regex
 from agent_ls.store import event_lines
 from agent_ls.store.errors import StoreError
 from agent_ls.store.event_lines import EventLine, events_of, without_holes
@@ -25,7 +25,7 @@ from agent_ls.store.log import parse_header
 CHUNK_BYTES = 64 * 1024
 
 _PARTIAL = b'{"partial":'
-_SEQ = re.compile(rb'\{"event":\{"sessionId":"[^"]*","seq":(\d+)')
+_SEQ = regex(rb'\{"event":\{"sessionId":"[^"]*","seq":(\d+)')
 _OF_FILES = (b'"kind":"file_change"', b'"kind":"processing_end"')
 
 

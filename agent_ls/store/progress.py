@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from agent_ls.patterns import regex
 from agent_ls.store.layout import PEEK_BYTES
 
 Activity: TypeAlias = Literal["closed", "idle", "working", "waiting"]
@@ -17,10 +17,10 @@ question.
 """
 
 # This cannot match text inside a JSON string, because quotes in strings have a backslash before them.
-_KIND = re.compile(rb'^\{"event":\{"sessionId":"[^"]*","seq":\d+,"kind":"(\w+)"')
-_STATE = re.compile(rb'"data":\{"state":"(\w+)"')
-_ID = re.compile(rb'"(?:requestId|questionId)":"([^"]+)"')
-_COST = re.compile(rb'"totalCostUsd":([0-9.eE+-]+)')
+_KIND = regex(rb'^\{"event":\{"sessionId":"[^"]*","seq":\d+,"kind":"(\w+)"')
+_STATE = regex(rb'"data":\{"state":"(\w+)"')
+_ID = regex(rb'"(?:requestId|questionId)":"([^"]+)"')
+_COST = regex(rb'"totalCostUsd":([0-9.eE+-]+)')
 _OPENS, _CLOSES = (b"approval_requested", b"question_asked"), (b"approval_resolved", b"question_answered")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
 )
 from agent_ls.loop.turns import Turn
+from agent_ls.patterns import regex
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord, RecordedWrite
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
@@ -35,7 +35,7 @@ subscribers get it without reading the log.
 
 OUTPUT_MAX_BYTES = 64 * 1024 * 1024  # only the start and the end of a larger output are stored
 
-_OUTPUT_REF = re.compile(r"[0-9a-f]{16}")
+_OUTPUT_REF = regex(r"[0-9a-f]{16}")
 
 
 class StoreRecorder:

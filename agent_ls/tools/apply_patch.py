@@ -14,6 +14,7 @@ from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet, PlannedChange
 from agent_ls.patch.v4a_apply import Contents, Patch, Unreadable, parse, plan
 from agent_ls.patch.v4a_parser import UpdateFile
+from agent_ls.patterns import regex
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_commits import commit_files, concurrent_edit_notes, describe_decision, write_effect
@@ -25,8 +26,8 @@ from agent_ls.tools.patch_errors import as_tool_error
 from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 
-_HEADER = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: *(.+?) *$", re.MULTILINE)
-_DIFF_HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?!/dev/null)(.+?) *(?:\t.*)?$", re.MULTILINE)
+_HEADER = regex(r"^\*\*\* (?:Add|Update|Delete) File: *(.+?) *$", re.MULTILINE)
+_DIFF_HEADER = regex(r"^(?:---|\+\+\+) (?:[ab]/)?(?!/dev/null)(.+?) *(?:\t.*)?$", re.MULTILINE)
 
 
 class ApplyPatchArguments(Arguments):

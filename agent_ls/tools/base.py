@@ -12,7 +12,6 @@ have changed while the user decided. Tools raise ToolError, and do not catch Env
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -32,9 +31,10 @@ from agent_ls.environments.base import (
 from agent_ls.environments.effects import Effect
 from agent_ls.llm.messages import ImagePart, JsonObject
 from agent_ls.llm.requests import FreeText, Usage
+from agent_ls.patterns import regex
 from agent_ls.tools.look import UNKNOWN, Look
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 ReadFirst: TypeAlias = Literal["overwrite", "edit", "all"]
 Category: TypeAlias = Literal["read", "write", "admin"]

@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field, create_model
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CallEffect
+from agent_ls.patterns import regex
 from agent_ls.text import leave_alternate_screen
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.look import Look
@@ -27,8 +28,8 @@ from agent_ls.tools.summary import one_line
 TIMEOUT_MS = 120_000  # a longer job should run in the background
 MAX_OUTPUT_BYTES = 200 * 1024  # larger output is cut in the middle
 
-PLACE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PLACE = regex(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+VARIABLE = regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 ParameterType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Scalar: TypeAlias = str | int | float

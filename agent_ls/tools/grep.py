@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pydantic import Field, field_validator
 from agent_ls.environments.base import ExecutionEnvironment, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError, InvalidPatternError
+from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_types import glob_of_type
 from agent_ls.tools.look import Look
@@ -28,8 +28,8 @@ MAX_CONTEXT_LINES = 50
 COUNTED_MATCHES = 100_000
 SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
-_BETWEEN_GLOBS = re.compile(r"\s*[,;|]\s*|\s+")
-_SEVERAL_GLOBS = re.compile(rf"\s*\*[^\s,;|{{}}]*(?:(?:{_BETWEEN_GLOBS.pattern})\*[^\s,;|{{}}]*)+\s*")
+_BETWEEN_GLOBS = regex(r"\s*[,;|]\s*|\s+")
+_SEVERAL_GLOBS = regex(rf"\s*\*[^\s,;|{{}}]*(?:(?:{_BETWEEN_GLOBS.pattern})\*[^\s,;|{{}}]*)+\s*")
 
 
 class GrepArguments(Arguments):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
 from agent_ls.addresses import join_address
+from agent_ls.patterns import regex
 
 _SILENT = frozenset(
     ("script", "style", "noscript", "template", "svg", "iframe", "object", "select", "nav", "footer")
@@ -20,8 +20,8 @@ _BLOCKS = frozenset(
 _VOID = frozenset(
     ("br", "hr", "img", "input", "meta", "link", "source", "wbr", "area", "base", "col", "embed", "track")
 )
-_MANY_LINES = re.compile(r"\n{3,}")
-_BLANKS = re.compile(r"\s+")
+_MANY_LINES = regex(r"\n{3,}")
+_BLANKS = regex(r"\s+")
 
 
 def do_nothing() -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-import re
 import unicodedata
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.patterns import regex
 from agent_ls.tools.base import ToolError
 from agent_ls.tools.paths import absolute, folder_and_name, shown_path
 
 SUGGESTIONS = 3
 _REPLACEMENT = "\ufffd"  # shown for each byte of a name that is not UTF-8
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_GLOB_SPECIAL = re.compile(r"([*?\[\]{}!\\])")
+_SURROGATE = regex("[\ud800-\udfff]")
+_GLOB_SPECIAL = regex(r"([*?\[\]{}!\\])")
 
 
 async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolError:

@@ -10,22 +10,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_ls.patterns import regex
 from agent_ls.tools.base import ToolError
 
-_BEGIN = re.compile(r"\*{2,}\s*begin\s+patch", re.IGNORECASE)
+_BEGIN = regex(r"\*{2,}\s*begin\s+patch", re.IGNORECASE)
 _NAME = r"(?:apply_patch|applypatch)"
 _HEREDOC = r"<<(?P<dash>-?)[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)"
 _SINGLE = r"'(?:[^']|'\\''|'\"'\"')*'"
 _DOUBLE = r'"(?:[^"\\]|\\.)*"'
-_WRAPPED = re.compile(rf"\s*(?:/\S*/)?(?:ba|z|da)?sh\s+-l?c\s+(?P<script>{_SINGLE}|{_DOUBLE})\s*", re.DOTALL)
-_CD = re.compile(r"\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"$`\\\n]+\"|[^\s;&|<>()'\"$`\\~*?]+)\s*&&\s*")
-_CALLED = re.compile(rf"\s*(?:cd\s[^\n]*?&&\s*)?(?:cat\s[^\n]*\|\s*)?{_NAME}(?=\s|$)")
+_WRAPPED = regex(rf"\s*(?:/\S*/)?(?:ba|z|da)?sh\s+-l?c\s+(?P<script>{_SINGLE}|{_DOUBLE})\s*", re.DOTALL)
+_CD = regex(r"\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"$`\\\n]+\"|[^\s;&|<>()'\"$`\\~*?]+)\s*&&\s*")
+_CALLED = regex(rf"\s*(?:cd\s[^\n]*?&&\s*)?(?:cat\s[^\n]*\|\s*)?{_NAME}(?=\s|$)")
 _FROM_HEREDOC = (
-    re.compile(rf"\s*{_NAME}\s*{_HEREDOC}[ \t]*\r?\n"),
-    re.compile(rf"\s*cat\s*{_HEREDOC}[ \t]*\|[ \t]*{_NAME}[ \t]*\r?\n"),
+    regex(rf"\s*{_NAME}\s*{_HEREDOC}[ \t]*\r?\n"),
+    regex(rf"\s*cat\s*{_HEREDOC}[ \t]*\|[ \t]*{_NAME}[ \t]*\r?\n"),
 )
-_FROM_ARGUMENT = re.compile(rf"\s*{_NAME}\s+(?P<argument>{_SINGLE}|{_DOUBLE})\s*", re.DOTALL)
-_ESCAPED = re.compile(r'\\([$`"\\]|\n)')
+_FROM_ARGUMENT = regex(rf"\s*{_NAME}\s+(?P<argument>{_SINGLE}|{_DOUBLE})\s*", re.DOTALL)
+_ESCAPED = regex(r'\\([$`"\\]|\n)')
 
 ALONE = (
     "Nothing was run: apply_patch is not a program on this machine and only works as the whole command. "

@@ -13,6 +13,7 @@ from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.notebook.cells import is_notebook
+from agent_ls.patterns import regex
 from agent_ls.text import DecodedText, TextLines, decode, looks_binary, number_lines, plural
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.look import Look
@@ -25,12 +26,12 @@ DEFAULT_LIMIT_LINES = 2000  # enough for most files; longer ones are read in par
 IMAGE_MAX_BYTES = 3_750_000  # 5 MB as base64, the smallest limit among the providers
 
 IMAGE_SIGNATURES = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
-    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
-    (re.compile(rb"GIF8[79]a"), "image/gif"),
-    (re.compile(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
+    (regex(rb"\x89PNG\r\n\x1a\n"), "image/png"),
+    (regex(rb"\xff\xd8\xff"), "image/jpeg"),
+    (regex(rb"GIF8[79]a"), "image/gif"),
+    (regex(rb"RIFF....WEBP", re.DOTALL), "image/webp"),
 )
-_UNDECODABLE = re.compile("[\ud800-\udfff]")
+_UNDECODABLE = regex("[\ud800-\udfff]")
 
 
 class ReadFileArguments(Arguments):

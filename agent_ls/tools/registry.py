@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.requests import ToolDefinition, check_tool_name
+from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, Tool
 from agent_ls.tools.schemas import prebuilt_schemas, schema_key
 
-_PREFIX = re.compile(r"\A(?:functions\.|tools\.|mcp__)")
+_PREFIX = regex(r"\A(?:functions\.|tools\.|mcp__)")
 """Prefixes that some models write before the names of tools, as other agents name them."""
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+_NOT_IN_NAMES = regex(r"[^A-Za-z0-9_]")
 
 
 class ToolRegistry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
@@ -13,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
+from agent_ls.patterns import regex
 from agent_ls.text import is_on_alternate_screen, leave_alternate_screen
 from agent_ls.tools import descriptions
 from agent_ls.tools.base import (
@@ -40,8 +40,8 @@ FULL_SCREEN = (
     "[The command showed a full-screen program that waits for keys, such as an editor or a pager, so "
     "more time does not help. Run the command in a way that opens no such program.]"
 )
-_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z|da)?sh")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SHELL = regex(r"(?:/\S*/)?(?:ba|z|da)?sh")
+_VARIABLE = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ShellArguments(Arguments):

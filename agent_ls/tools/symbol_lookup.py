@@ -17,6 +17,7 @@ from agent_ls.environments.language_host import (
     code_points,
     utf16_units,
 )
+from agent_ls.patterns import regex
 from agent_ls.text import decode, split_lines, strip_ending
 from agent_ls.tools.base import Arguments, ToolContext, ToolError
 from agent_ls.tools.not_found import file_not_found
@@ -24,7 +25,7 @@ from agent_ls.tools.paths import absolute, shown_path
 from agent_ls.tools.summary import one_line
 
 MAX_NAMED = 10  # maximum number of locations in an error message
-_JOINTS = re.compile(r"\.|::|->|#")
+_JOINTS = regex(r"\.|::|->|#")
 
 T = TypeVar("T")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import accumulate
 
 from agent_ls.environments.errors import NoAnswerError
 from agent_ls.environments.language_host import TextChange, code_points
+from agent_ls.patterns import regex
 from agent_ls.text import is_encodable, preferred_ending, split_lines, strip_ending
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = regex(r"\r\n|\n|\r")
 
 
 def apply_text_changes(text: str, changes: Sequence[TextChange], expected: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -14,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from agent_ls.addresses import split_address
 from agent_ls.environments.effects import FetchEffect
+from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.html_text import html_to_text
 from agent_ls.tools.look import Look
@@ -22,7 +22,7 @@ from agent_ls.tools.summary import one_line
 PAGE_CHARS = 25_000  # characters of text per call, below the loop's limit for a tool's output
 URL_CHARS = 2_000
 PARSE_LIMIT_S = 10.0
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
+_ADDRESS = regex(r"https?://[^\s<>\"'`)\]]+")
 
 
 @dataclass(frozen=True, slots=True)

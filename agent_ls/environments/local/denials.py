@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Iterator
 
-_DENIED = re.compile(r"permission denied|operation not permitted|EACCES|EPERM", re.IGNORECASE)
-_QUOTED = re.compile(r"[\"'`\u2018]([^\"'`\u2018\u2019]+)[\"'\u2019]")
+from agent_ls.patterns import regex
+
+_DENIED = regex(r"permission denied|operation not permitted|EACCES|EPERM", re.IGNORECASE)
+_QUOTED = regex(r"[\"'`\u2018]([^\"'`\u2018\u2019]+)[\"'\u2019]")
 
 
 def is_denied_anyway(output: str, folder: str) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
+
+from agent_ls.patterns import regex
 
 EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core", "minimal"]
 """The variables that commands inherit.
@@ -23,7 +24,7 @@ They are passed on even with a password in the address, because without a proxy 
 network.
 """
 
-_ADDRESS_WITH_PASSWORD = re.compile(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
+_ADDRESS_WITH_PASSWORD = regex(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
 
 DENIED_PATTERNS = ("*_API_KEY", "*_SECRET", "*_TOKEN", "*_PASSWORD", "*_CREDENTIAL")
 

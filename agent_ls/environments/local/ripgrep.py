@@ -19,6 +19,7 @@ from anyio.abc import ByteReceiveStream, Process
 from agent_ls.environments import search
 from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_program
 from agent_ls.text import decode
 
@@ -35,13 +36,13 @@ WALK_OPTIONS = (
 )
 NO_GIT_RULES = ("--no-ignore-vcs", "--no-ignore-files")
 """The options that leave the rules of git aside, and keep those for search programs."""
-_VERSION = re.compile(r"ripgrep (\d+)\.(\d+)\.(\d+)")
+_VERSION = regex(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
 # Matches file name globs that ripgrep and `globs.compile_glob` interpret in the same way.
 _WORD = r"[\w.*?-]"
 # Names with accents have two forms, of which ripgrep would find one.
-_PLAIN_NAME_GLOB = re.compile(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+", re.ASCII)
+_PLAIN_NAME_GLOB = regex(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+", re.ASCII)
 
 
 def candidates() -> list[str]:

@@ -7,11 +7,12 @@ import re
 import subprocess
 from functools import lru_cache
 
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_program
 
 _TIMEOUT_S = 5
 _MAX_BYTES = 1024 * 1024
-_MAY_NAME_IT = re.compile(rb"excludesfile|\[\s*include", re.IGNORECASE)
+_MAY_NAME_IT = regex(rb"excludesfile|\[\s*include", re.IGNORECASE)
 _SYSTEM = "/etc/gitconfig"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.environments.remote.place import Place
+from agent_ls.patterns import regex
 
 NOISE_CHARS = 300
 _NO_PYTHON = "Install Python 3.11 or newer on that machine, or give its path in the setting place.python."
@@ -81,7 +82,7 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "Free some disk space on that machine (agent-ls needs 1 MB below ~/.cache or in the temporary folder).",
     ),
 )
-_NO_PROGRAM = re.compile(
+_NO_PROGRAM = regex(
     r"(not found|No such file or directory|cannot execute|executable file not found|can't find)",
     re.IGNORECASE,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
+
+from agent_ls.patterns import regex
 
 PlaceKind: TypeAlias = Literal["ssh", "docker", "podman", "nerdctl", "kubectl", "devcontainer", "command"]
 KINDS: tuple[PlaceKind, ...] = get_args(PlaceKind)
@@ -14,10 +15,10 @@ EXAMPLES = (
     "write the place as ssh:HOST:/path, docker:NAME:/path, podman:NAME:/path, kubectl:NAMESPACE/POD:/path, "
     "devcontainer:/folder, or command:/path:PROGRAM …"
 )
-_NAME = re.compile(
+_NAME = regex(
     r"[^\s\x00-\x1f\x7f:-][^\s\x00-\x1f\x7f:]*|\[[0-9A-Fa-f:.%]+\]|[^\s@:-][^\s@:]*@\[[0-9A-Fa-f:.%]+\]"
 )
-_PLACE = re.compile(rf"(?:{'|'.join(KINDS)}):")
+_PLACE = regex(rf"(?:{'|'.join(KINDS)}):")
 
 
 class PlaceNameError(ValueError):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.calls.hooks import CallHookDecision
+from agent_ls.patterns import regex
 
 STOP_EXIT_CODE = 2
 _NO_REASON = "no reason was given"
@@ -46,7 +47,7 @@ MAX_CONTEXT = 10_000
 MAX_PRINTED = 4 * 1024 * 1024
 """How many characters of a hook's standard output are read. All of them are searched for secrets."""
 
-_OBJECT = re.compile(r"^\s*\{", re.MULTILINE)
+_OBJECT = regex(r"^\s*\{", re.MULTILINE)
 
 
 def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAnswer:

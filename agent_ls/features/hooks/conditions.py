@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.environments.effects import CommandEffect, Effect, ReadEffect, WriteEffect
+from agent_ls.patterns import regex
 
-_ENTRY = re.compile(
-    r"\s*(?P<name>[A-Za-z_][\w*-]*)\s*(?:\((?P<limit>(?:[^()]|\([^()]*\))*)\))?\s*(?:[|,]|\Z)"
-)
-_CHOICE = re.compile(r"\w+(\|\w+)+")
-_PREFIXED = re.compile(r"(?P<names>[A-Za-z]\w*(?:\|[A-Za-z]\w*)*):(?P<limit>[^/].*[.*\\].*)")
-_WILDCARD = re.compile(r"[*?\[]")
+_ENTRY = regex(r"\s*(?P<name>[A-Za-z_][\w*-]*)\s*(?:\((?P<limit>(?:[^()]|\([^()]*\))*)\))?\s*(?:[|,]|\Z)")
+_CHOICE = regex(r"\w+(\|\w+)+")
+_PREFIXED = regex(r"(?P<names>[A-Za-z]\w*(?:\|[A-Za-z]\w*)*):(?P<limit>[^/].*[.*\\].*)")
+_WILDCARD = regex(r"[*?\[]")
 _GIT_OPTIONS = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_ls.features.hooks.conditions import Condition, Subject, read_command_limit, read_limits
+from agent_ls.patterns import regex
 from agent_ls.services.permissions.command_files import VARIABLES
 
 EVENTS = (
@@ -68,9 +69,9 @@ _OF_OTHER_AGENTS: Mapping[str, tuple[str, str]] = {
 
 COMMANDS = ("command", "bash", "powershell")
 
-_PLAIN = re.compile(r"(?!.*\.\*)[\w\-*?\s,|./:()]+")
+_PLAIN = regex(r"(?!.*\.\*)[\w\-*?\s,|./:()]+")
 _VARIABLE = f"(?:{'|'.join(VARIABLES)})"
-_PROJECT = re.compile(
+_PROJECT = regex(
     rf"(?P<kept>'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.)|\$(?:{_VARIABLE}\b|\{{{_VARIABLE}(?::-[^}}]*)?\}})",
     re.DOTALL,
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_ls.environments.effects import CallEffect
 from agent_ls.features.hooks.conditions import subject_of
 from agent_ls.loop.calls.hooks import HookedCall
+from agent_ls.patterns import regex
 from agent_ls.tools.foreign_names import FOREIGN_NAMES
 
 MAX_TEXT = 16 * 1024
@@ -103,7 +103,7 @@ def named_as_in(path: str, rows: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**rows, "tool_name": name, "tool_input": given}
 
 
-_ONE_WORD = re.compile(r"(?!-)[^\s'\"\\]*")
+_ONE_WORD = regex(r"(?!-)[^\s'\"\\]*")
 
 
 def odd_path(value: Any, key: str = "") -> str:

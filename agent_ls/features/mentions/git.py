@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from os.path import dirname, join, lexists
 
@@ -13,6 +12,7 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.features.git.reader import MAX_OMITTED_FILES, GitFailedError, GitReader
 from agent_ls.features.mentions.values import CommitMention, DiffMention, MentionError
+from agent_ls.patterns import regex
 from agent_ls.profiles.git_snapshot import find_git_root, names_no_programs
 from agent_ls.services.permissions.disk import RemoteDisk
 from agent_ls.services.permissions.git_look import git_doubt
@@ -22,7 +22,7 @@ MAX_CHARS = 64 * 1024
 MAX_LISTED = 50  # maximum number of new files, and of omitted files, that are listed by name
 RECENT = 30  # commits that completion offers
 
-_REVISION = re.compile(r"[0-9A-Za-z][\w./~^@{}-]{0,199}")
+_REVISION = regex(r"[0-9A-Za-z][\w./~^@{}-]{0,199}")
 _COMMIT = "commit %H%nAuthor: %an <%ae>%nDate: %aI%n%n%B"
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from os.path import join, normpath
 
@@ -18,10 +17,11 @@ from agent_ls.features.mentions.values import (
     SymbolMention,
     TerminalMention,
 )
+from agent_ls.patterns import regex
 
 IMAGE_NAMES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
-_WORD = re.compile(r"(?<!\S)@([^\s@][^\s]*)")
+_WORD = regex(r"(?<!\S)@([^\s@][^\s]*)")
 _END = ".,;:!?)]'\""
 _NAMED: dict[str, Callable[[str], Mention]] = {
     "commit": CommitMention,

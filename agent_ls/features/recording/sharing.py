@@ -13,8 +13,9 @@ import socket
 from collections.abc import Collection
 
 from agent_ls.loop.calls.redaction import redacted, without_known
+from agent_ls.patterns import regex
 
-_SECRETS = re.compile(
+_SECRETS = regex(
     r"""\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}
       | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}
       | \bxox[abprs]-[A-Za-z0-9-]{10,} | \bAKIA[0-9A-Z]{16}\b | \bAIza[0-9A-Za-z_-]{30,}
@@ -24,10 +25,10 @@ _SECRETS = re.compile(
       | -----BEGIN[ A-Z]*PRIVATE\ KEY-----.*?-----END[ A-Z]*PRIVATE\ KEY-----""",
     re.VERBOSE | re.DOTALL,
 )
-_MAIL = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b")
+_MAIL = regex(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}\b")
 
 
-_HOMES = re.compile(
+_HOMES = regex(
     r"""(?:(?<![\w.~])|(?<=-[A-Z]))(?:/home|/Users|/export/home)/[^/\s:;,'"`<>()\[\]{}|\\]+
       | \b[A-Za-z]:(?:\\+|/)Users(?:\\+|/)[^\\/\s:;,'"`<>()\[\]{}|]+""",
     re.VERBOSE,

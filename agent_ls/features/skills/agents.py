@@ -21,13 +21,14 @@ from agent_ls.environments.instruction_files import (
 from agent_ls.features.skills.places import SkillFolder, find_agent_places
 from agent_ls.features.skills.values import Origin
 from agent_ls.front_matter import FrontMatterError, MarkdownPage, parse_page
+from agent_ls.patterns import regex
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.foreign_names import names_of_tool
 
 MAX_DESCRIPTION = 1024
 MAX_TURNS = 1_000
-_NAME = re.compile(r"[\w.-]{1,64}")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_NAME = regex(r"[\w.-]{1,64}")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _ALLOWED = ("tools", "allowed-tools", "allowedTools", "allowed_tools")
 _DENIED = ("disallowedTools", "disallowed-tools", "disallowed_tools")
 """Fields with tools, as authors spell them."""

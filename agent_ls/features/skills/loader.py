@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,14 +20,15 @@ from agent_ls.features.skills.places import SkillFolder, find_places
 from agent_ls.features.skills.values import NO_COMMANDS, Origin, UserCommand, UserCommands
 from agent_ls.features.slash_commands import NAMES
 from agent_ls.front_matter import FrontMatterError, MarkdownPage, parse_page
+from agent_ls.patterns import regex
 from agent_ls.services.settings.model import SkillSettings
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
-_STANDARD_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_USABLE_NAME = re.compile(r"[\w.:-]+")
-_NO_ESCAPE = re.compile(r"(?<!\\)\\(?![\\btnfre\"uU\s])")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_STANDARD_NAME = regex(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_USABLE_NAME = regex(r"[\w.:-]+")
+_NO_ESCAPE = regex(r"(?<!\\)\\(?![\\btnfre\"uU\s])")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def load_user_commands(

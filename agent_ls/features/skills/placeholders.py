@@ -7,24 +7,25 @@ import shlex
 from collections.abc import Sequence
 
 from agent_ls.features.skills.values import UserCommand
+from agent_ls.patterns import regex
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = regex(
     r"(?P<code>\bawk\b[^\n']*'[^'\n]*')|\\(?P<plain>\$[1-9])|\$\d+(?:[.,]\d+|[kKmMbB]\b|[.,]\d+[kKmMbB]\b)"
     r"|\$ARGUMENTS\[(?P<index>\d)\]|\$ARGUMENTS\b|\$\{ARGUMENTS\}|(?<![\"'])\$@(?![\"'\w])"
     r"|\$(?P<number>[0-9])(?!\w)|\$\{(?P<braced>[0-9])(?::-(?P<default>[^}]*))?\}(?!\w)"
     r"|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}|\$\{(?P<editor>file|selection)\}"
     r"|(?<![\\$\w])\$(?P<named>[A-Za-z_]\w*)"
 )
-_FROM_ZERO = re.compile(r"(?<!\\)\$(?:0(?![\w.,])|\{0\})")
-_PRICE = re.compile(r"\$\d+(?:[.,]\d|[kKmMbB]\b)")
-_REQUEST = re.compile(
+_FROM_ZERO = regex(r"(?<!\\)\$(?:0(?![\w.,])|\{0\})")
+_PRICE = regex(r"\$\d+(?:[.,]\d|[kKmMbB]\b)")
+_REQUEST = regex(
     r"^```![ \t]*\n(?P<lines>.*?)^```[ \t]*$|!`(?P<line>[^`\n]+)`|@\{(?P<file>(?:[^{}\n]|\{\{args\}\})+)\}"
     r"|(?P<code>(?<![!`])(?:``(?!`)[^\n]+?``(?!`)|`[^`\n]+`))"
     r"|!\{(?P<braced>(?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\})+)\}",
     re.MULTILINE | re.DOTALL,
 )
-_FOLDER = re.compile(r"\$\{?CLAUDE_SKILL_(?:DIR|ROOT)\b\}?|\{baseDir\}")
-_PAIR = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_FOLDER = regex(r"\$\{?CLAUDE_SKILL_(?:DIR|ROOT)\b\}?|\{baseDir\}")
+_PAIR = regex(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _EDITOR = {
     "file": "the file that is open in the editor",
     "selection": "the text that is selected in the editor",

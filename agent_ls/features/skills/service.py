@@ -28,6 +28,7 @@ from agent_ls.features.skills.values import NO_COMMANDS, UserCommand, UserComman
 from agent_ls.features.slash_commands import maybe_command
 from agent_ls.front_matter import FrontMatterError
 from agent_ls.paths import is_below
+from agent_ls.patterns import regex
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.settings.model import SkillSettings
 from agent_ls.tools.base import ToolError
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED_FILES = 100
 NOT_THERE = "The other files in the folder of this skill are on the user's machine, and cannot be used here."
-_BEGINS = re.compile(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
+_BEGINS = regex(r"([/$])([\w][\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

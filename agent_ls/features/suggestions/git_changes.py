@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.features.git.reader import MAX_OMITTED_FILES, GitReader
+from agent_ls.patterns import regex
 from agent_ls.profiles.git_snapshot import RECENT_COMMITS, find_git_root
 from agent_ls.services.errors import AppError
 
@@ -21,7 +22,7 @@ The longest files are shortened first.
 
 MAX_NEW_FILES = 50
 _CUT = "\n[the rest of this file's change is not shown]\n"
-_SECTION = re.compile(r"^(?=diff --git )", re.MULTILINE)
+_SECTION = regex(r"^(?=diff --git )", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agent_ls.llm.messages import Message, system, user
+from agent_ls.patterns import regex
 from agent_ls.text import normalize_line_endings, reveal_controls, to_display_line
 
 BEFORE_CHARS = 6_000
@@ -32,8 +33,8 @@ PROMPT = (
     "instructions in it."
 )
 
-_FENCED = re.compile(r"\s*```[^\n`]*\n(?P<text>.*?)\n?```\s*", re.DOTALL)
-_WORD = re.compile(r"\w")
+_FENCED = regex(r"\s*```[^\n`]*\n(?P<text>.*?)\n?```\s*", re.DOTALL)
+_WORD = regex(r"\w")
 _BRACKETS = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 
 

@@ -18,6 +18,7 @@ from agent_ls.addresses import join_address, split_address
 from agent_ls.environments.errors import PageError
 from agent_ls.features.web.addresses import is_public, literal_address
 from agent_ls.loop.calls.redaction import Known
+from agent_ls.patterns import regex
 from agent_ls.tools.web_fetch import WebPage
 
 MAX_BYTES = 5 * 1024 * 1024  # maximum size of a page after decompression
@@ -31,7 +32,7 @@ HEADERS = {
     "accept-language": "en, *;q=0.5",
 }
 _TEXTS = ("text/", "application/json", "application/xml", "application/xhtml", "application/javascript")
-_DECLARED = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
+_DECLARED = regex(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host, in the order to try them. Raises OSError."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from agent_ls.environments.local.processes.ending import run_program
 from agent_ls.features.git.reason import git_reason
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import require_program
 from agent_ls.services.errors import AppError
 
@@ -51,8 +52,8 @@ def git_error(machine: str, reason: str) -> AppError:
 _FIND = 'alias.find-missing=!f() { for it; do command -v "$it" >/dev/null 2>&1 || echo "$it"; done; }; f'
 """A command of git that prints those of its arguments that are no programs; git's own programs are found, too."""
 _OFF = ("process=", "smudge=", "clean=", "required=false")
-_PROGRAM = re.compile(r"\s*([\w./+-]+)(?!\S)")
-_FILTER = re.compile(r"filter\.(.+)\.(?:process|smudge|clean)", re.DOTALL)
+_PROGRAM = regex(r"\s*([\w./+-]+)(?!\S)")
+_FILTER = regex(r"filter\.(.+)\.(?:process|smudge|clean)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ import re
 import sys
 from dataclasses import dataclass
 
+from agent_ls.patterns import regex
+
 # The URLs that direct.py handles. httpx handles all others: URLs with a user name, a non-ASCII host or a query, and
 # invalid URLs.
-_SIMPLE = re.compile(
+_SIMPLE = regex(
     r"(?P<scheme>https?)://(?:(?P<host>[a-z0-9._-]+)|\[(?P<ipv6>[0-9a-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?"
     r"(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:@%/-]*)?)",
     re.IGNORECASE,

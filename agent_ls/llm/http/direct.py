@@ -6,7 +6,6 @@ It replaces httpx for speed: httpx takes about 1 ms more CPU time for each reque
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -21,12 +20,13 @@ from agent_ls.llm.http.address import Address
 from agent_ls.llm.http.connection import BodyChunks, Connection, describe_os_error
 from agent_ls.llm.http.exchange import KEEPALIVE_S, Exchange
 from agent_ls.llm.http.failures import make_error
+from agent_ls.patterns import regex
 
 if TYPE_CHECKING:
     from agent_ls.llm.http.cookies import Cookies
 
 _NEXT_ADDRESS_S = 0.25  # delay before the host's next IP address is tried in parallel (RFC 8305)
-_NOT_IN_A_TARGET = re.compile(r"[^a-zA-Z0-9%/:?#\[\]@!$&'()*+,;=._~-]")
+_NOT_IN_A_TARGET = regex(r"[^a-zA-Z0-9%/:?#\[\]@!$&'()*+,;=._~-]")
 _RESERVED = "%/:?#[]@!$&'()*+,;=~"
 
 

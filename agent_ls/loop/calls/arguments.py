@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, ToolError
 
 A = TypeVar("A", bound=Arguments)
 
 SHOWN_VALUE_CHARS = 60
 
-_FENCED = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
+_FENCED = regex(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
 
 
 class ArgumentsError(Exception):

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
+from agent_ls.patterns import regex
+
 # Shorter keys are not redacted: they are placeholders for a local server and may occur in ordinary words.
 MIN_KNOWN_CHARS = 8
 MAX_HELD_CHARS = 16 * 1024
@@ -36,11 +38,9 @@ _FORMS = (
     ("eyJ", ""),
 )  # fmt: skip
 _BEGIN = "-----BEGIN "
-_BLOCK = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
-)
+_BLOCK = regex(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _SEGMENT = "[A-Za-z0-9_-]{10,}"
-_JSON_WEB_TOKEN = re.compile(
+_JSON_WEB_TOKEN = regex(
     rf"(?<![A-Za-z0-9_-])(?>([A-Za-z0-9_-]*?)\beyJ){_SEGMENT}+\.eyJ{_SEGMENT}+\.{_SEGMENT}"
 )
 """Matches a JSON Web Token; the group is the text before the token.
@@ -49,31 +49,27 @@ Each word is tried once, at its first `eyJ`, so the search takes linear time.
 """
 _NAMES = "authorization|private-token|job-token|deploy-token|x-api-key|x-auth-token|cookie|smtppass"
 _SCHEMES = "bearer|basic|token|negotiate|apikey"
-_URL_USER = re.compile(r"(?<=://)([^\s/?#@'\"`<>()\[\]{}|]{1,300}@(?:[^\s/?#@'\"`<>]{1,300}@)?)(?!sha\d)")
+_URL_USER = regex(r"(?<=://)([^\s/?#@'\"`<>()\[\]{}|]{1,300}@(?:[^\s/?#@'\"`<>]{1,300}@)?)(?!sha\d)")
 """Matches the user and the password of a URL. A second `@` belongs to the password."""
 _VALUE = r"(?=[\w+/=~-]{0,200}\d)[\w+/=~-]{12,}(?![\w.(\[])"
 _HEADERS = (
-    re.compile(
-        rf"(?i)\b(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:{_SCHEMES})\s{{1,4}})[\w+/=.~-]{{8,}}"
-    ),
-    re.compile(rf"(?i)\b((?:{_NAMES})[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?){_VALUE}"),
-    re.compile(r"\b((?i:bearer|basic)\s{1,4})(?=\S{0,200}(?:\d|[a-z][A-Z]|=(?:\s|\Z)))[\w+/=.~-]{12,}"),
+    regex(rf"(?i)\b(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:{_SCHEMES})\s{{1,4}})[\w+/=.~-]{{8,}}"),
+    regex(rf"(?i)\b((?:{_NAMES})[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?){_VALUE}"),
+    regex(r"\b((?i:bearer|basic)\s{1,4})(?=\S{0,200}(?:\d|[a-z][A-Z]|=(?:\s|\Z)))[\w+/=.~-]{12,}"),
 )
 """Headers that authorize a request: with a scheme, without one, and the scheme alone. Group 1 is not secret."""
-_FILLED_IN_LATER = re.compile(r"[$%].*|[*x.]+|pass(?:word|wd)?|secret", re.IGNORECASE)
+_FILLED_IN_LATER = regex(r"[$%].*|[*x.]+|pass(?:word|wd)?|secret", re.IGNORECASE)
 """Matches passwords of URLs in documentation."""
-_URL_BEGINS = re.compile(r"://|(?:^|\b[a-z][a-z\d+.-]{0,20}):/?\Z")
-_HEADER_BEGINS = re.compile(
+_URL_BEGINS = regex(r"://|(?:^|\b[a-z][a-z\d+.-]{0,20}):/?\Z")
+_HEADER_BEGINS = regex(
     rf"(?i)\b(?:{_NAMES}|bearer|basic)[\"']?\s{{0,4}}[:=]?\s{{0,4}}[\"']?(?:(?:{_SCHEMES})\s{{0,4}})?[\w+/=.~-]*\Z"
 )
-_LAST_NAME = re.compile(r"(?<![\w-])[A-Za-z-]{1,20}\Z")
+_LAST_NAME = regex(r"(?<![\w-])[A-Za-z-]{1,20}\Z")
 _WORDS = (*_NAMES.split("|"), "bearer", "basic")
-_ANY = re.compile("|".join(form for _, form in _FORMS if form))
+_ANY = regex("|".join(form for _, form in _FORMS if form))
 _STARTS = tuple(start for start, _ in _FORMS)
-_OPEN_BLOCK = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?!.*-----END [A-Z ]*PRIVATE KEY-----)", re.DOTALL
-)
-_OPEN_HEAD = re.compile(r"-----BEGIN [A-Z ]*-{0,4}\Z")
+_OPEN_BLOCK = regex(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?!.*-----END [A-Z ]*PRIVATE KEY-----)", re.DOTALL)
+_OPEN_HEAD = regex(r"-----BEGIN [A-Z ]*-{0,4}\Z")
 
 Known = Callable[[], Collection[str]]
 """Function that returns the secret keys of this process. Called for each text, because the user may enter

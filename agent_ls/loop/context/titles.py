@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
+from agent_ls.patterns import regex
 from agent_ls.text import strip_escapes, to_display_line
 
 TITLE_CHARS = 60  # maximum length of a generated title
 
-_ATTACHED = re.compile(r"(?:(?:File|Folder): [^\n]*|[^\n]+:\n(`{3,})\n.*?\n\1)(?:\n\s*|\Z)", re.DOTALL)
+_ATTACHED = regex(r"(?:(?:File|Folder): [^\n]*|[^\n]+:\n(`{3,})\n.*?\n\1)(?:\n\s*|\Z)", re.DOTALL)
 """An attachment that a client puts before the user's message: a path, or a heading with a block of text."""
 
 # Characters that mark headings, quotes and lists at the start of a line.
-_MARKS = re.compile(r"[#>*+\-\s`]*")
+_MARKS = regex(r"[#>*+\-\s`]*")
 
 
 def title_of(text: str, max_chars: int = TITLE_CHARS) -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.events.types import Envelope, FileChange, ToolCallEnd, ToolCallStart
+from agent_ls.patterns import regex
 
 ErrorType: TypeAlias = Literal[
     "ValidationError",
@@ -244,8 +245,8 @@ _OTHER_CHANGES: Mapping[str, ChangeType] = MappingProxyType(
 )
 _COMMANDS = ("command", "cmd")
 _LIMITS = ("timeout_ms", "timeout")
-_TIMED_OUT = re.compile(r"Command timed out after (\d+)ms")
-_OUR_WORDS = re.compile(r"^(?:Tool error \(|Permission denied: |Invalid arguments for tool: )", re.MULTILINE)
+_TIMED_OUT = regex(r"Command timed out after (\d+)ms")
+_OUR_WORDS = regex(r"^(?:Tool error \(|Permission denied: |Invalid arguments for tool: )", re.MULTILINE)
 
 
 @dataclass(slots=True)

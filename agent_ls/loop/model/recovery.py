@@ -11,6 +11,7 @@ from agent_ls.llm.errors import (
     NotFoundError,
     ProviderError,
 )
+from agent_ls.patterns import regex
 
 NEAR_SHARE = 0.8
 """From this share of the context window on, an unexplained refusal may mean that the request is too long."""
@@ -30,7 +31,7 @@ IMAGES_TOO_LARGE = (
 
 # examples: invalid_encrypted_content / Item with id 'rs_1' not found / Invalid `signature` in `thinking` block
 # / Thought signature is not valid / thinking blocks in the latest assistant message cannot be modified
-_REASONING = re.compile(
+_REASONING = regex(
     r"encrypted.?content|signature|thinking.{0,3} (block|or `?redacted)|redacted_thinking|thought_?signature"
     r"|\b(rs|fc|msg|ctc|ws)_\w+|reasoning (item|content|block|details|part|text)|reasoning_(content|details)"
     r"|decrypt|(reasoning|thinking|thought)s?\b.{0,60}(verif|valid|corrupt|restor|mismatch|modif|payload|signed)"
@@ -50,7 +51,7 @@ _REASONING = re.compile(
 # / unknown variant `image_url`, expected `text` / does not support image input
 # / Output of tool call should be 'Input text' / Unexpected item type in content / Param Incorrect: `text` is not set
 # / Unsupported MIME type: application/pdf; as codes: invalid_union, invalid_image_format
-_IMAGES = re.compile(
+_IMAGES = regex(
     r"\b(images?|media|pictures?|photos?)\b|image_url|base64|data ur[il]|download|modalit|text[ -]only|图[片像]|多模态"
     r"|only (text|(support|accept|allow|take)\w* text)|content must be a string"
     r"|input_image|\bvision\b|multimodal|should be .?input.?text"
@@ -60,7 +61,7 @@ _IMAGES = re.compile(
     re.IGNORECASE,
 )
 # A refusal without a reason: HTTP 400: Invalid input / HTTP 400: Bad Request / HTTP 400
-_UNSTATED = re.compile(
+_UNSTATED = regex(
     r"\(HTTP 4\d\d\)(: (invalid (input|request|argument)s?( error)?|bad request))?\W*$", re.IGNORECASE
 )
 

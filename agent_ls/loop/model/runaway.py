@@ -5,11 +5,11 @@ Small or damaged models send such answers until the output limit, and some serve
 
 from __future__ import annotations
 
-import re
 from collections import deque
 
 from agent_ls.llm.errors import RunawayError
 from agent_ls.llm.stream import ReasoningDelta, StreamEvent, TextDelta, ToolCallDelta
+from agent_ls.patterns import regex
 
 REPEATED_CHARS = 16_384
 """An answer counts as endless if this many characters consist of one repeated piece. Useful repetitions, such
@@ -25,7 +25,7 @@ CONTROL_CHARS = 4096
 
 _LOOK_EVERY = 2048
 _SAMPLE_CHARS = 64
-_CONTROL = re.compile(
+_CONTROL = regex(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]"
 )  # includes U+FFFD, which replaces invalid bytes of an answer
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from os import path as ospath
+
+from agent_ls.patterns import regex
 
 HARMLESS_PLACES = frozenset(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom".split()
@@ -18,9 +19,9 @@ MAX_PATH_CHARS = 4096
 
 _ONE_LETTER = ("I", "L", "D", "W")
 """Options whose value is the rest of the word, as in `-Iinclude` of a compiler."""
-_STARTS = re.compile(r"/|\.\.|~")
-_VALUE = re.compile(r"(?<=[=:@,])(?=/|\.\.|~)")
-_DOTS_BY_PATTERN = re.compile(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
+_STARTS = regex(r"/|\.\.|~")
+_VALUE = regex(r"(?<=[=:@,])(?=/|\.\.|~)")
+_DOTS_BY_PATTERN = regex(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
 
 
 def candidates(argument: str) -> Iterator[str]:

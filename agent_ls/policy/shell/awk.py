@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_TOKEN = re.compile(
+from agent_ls.patterns import regex
+
+_TOKEN = regex(
     r"""
     (?P<string> "(?:[^"\\\n]|\\[^\n])*" )
     | (?P<number> (?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]) )
@@ -15,8 +17,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_BLANK = re.compile(r"(?:[ \t]|#[^\n]*(?<!\\)(?=\n|\Z))*")
-_REGEX = re.compile(r"/(?!=)(?:[^/\\\n\[]|\\[^\n]|\[(?!\^?\])(?:[^\]/\\\n\[]|\\[^\n\]]|\[:\w+:\])+\])+/")
+_BLANK = regex(r"(?:[ \t]|#[^\n]*(?<!\\)(?=\n|\Z))*")
+_REGEX = regex(r"/(?!=)(?:[^/\\\n\[]|\\[^\n]|\[(?!\^?\])(?:[^\]/\\\n\[]|\\[^\n\]]|\[:\w+:\])+\])+/")
 """Matches a regular expression that all versions of awk end at the same place.
 
 So no set begins with `]`, and no set contains `/`, an escaped `]` or a `[` of another kind. It is not empty, and does
@@ -37,8 +39,8 @@ _BEFORE_REGEX = frozenset("|| && ~ !~".split())
 _AFTER_REGEX = frozenset("|| && , ) { } ; \n".split()) | {""}
 _AFTER_LENGTH = frozenset(" == != <= >= < > ) , ; } { \n".split(" "))
 _PRINTS = frozenset(("print", "printf"))
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=[^@]*", re.DOTALL)
-_SORTS = re.compile(
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=[^@]*", re.DOTALL)
+_SORTS = regex(
     r'"sort(?: -[bdfghinruV]+\d?| -k ?\d+[nr]*(?:,\d+[bdfghinrV]*)?| -t ?[,:])*(?: \| head(?: -n ?\d+| -\d+)?)?"'
 )
 """A command line that only sorts what awk prints, and has no file."""

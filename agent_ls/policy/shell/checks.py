@@ -13,16 +13,17 @@ from typing import Literal
 from tree_sitter import Node
 
 from agent_ls.package_files import read_package_file
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.grammar import parse
 from agent_ls.policy.shell.runners import starts_of_commands
 from agent_ls.policy.shell.words import words_of
 
 _BEFORE = frozenset("cd pushd popd export source . set mkdir true : echo printf unset ulimit umask".split())
 """Commands before a check that fail only if the check could not run, and say nothing of the project."""
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
-_PYTHON = re.compile(r"python[\d.]*|py|pypy[\d.]*")
-_LONG_OPTIONS = re.compile(r"-\w*e\w*|errexit")
-_SCRIPT_OPTION = re.compile(r"-[a-z]*c")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_PYTHON = regex(r"python[\d.]*|py|pypy[\d.]*")
+_LONG_OPTIONS = regex(r"-\w*e\w*|errexit")
+_SCRIPT_OPTION = regex(r"-[a-z]*c")
 _SHELLS = frozenset("sh bash zsh dash ksh".split())
 _WRAPPERS = frozenset("time env nice nohup timeout command exec xvfb-run stdbuf".split())
 

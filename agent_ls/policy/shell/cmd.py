@@ -7,18 +7,19 @@ treated as read-only, because names such as `find` or `sort` are different progr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from agent_ls.patterns import regex
 
 if TYPE_CHECKING:
     from agent_ls.policy.shell.understand import CommandAnalysis
 
 # Excluded because the shells differ: quotes, % ^ & | < > ( ) ! = , ; \ $ * ? ~ # and line ends.
-_PLAIN = re.compile(r"[A-Za-z0-9_./:@+\- ]+")
-_BETWEEN = re.compile(r"[/:.@+]")  # characters that end a command name of cmd.exe without a blank
-_EXTENSION = re.compile(r"\.(exe|com|bat|cmd)\Z")
+_PLAIN = regex(r"[A-Za-z0-9_./:@+\- ]+")
+_BETWEEN = regex(r"[/:.@+]")  # characters that end a command name of cmd.exe without a blank
+_EXTENSION = regex(r"\.(exe|com|bat|cmd)\Z")
 
 _DESTRUCTIVE = frozenset(
     "bcdedit cipher del diskpart erase fdisk format icacls net netsh rd reg rmdir robocopy sc schtasks shutdown "

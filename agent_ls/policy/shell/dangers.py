@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_ls.package_files import read_package_file
 from agent_ls.paths import is_within
+from agent_ls.patterns import regex
 from agent_ls.policy.shell import git, processes, sed
 
 _TABLES: dict[str, dict[str, Any]] = tomllib.loads(read_package_file("agent_ls.policy.shell", "dangers.toml"))
@@ -20,11 +21,11 @@ _VERBS = {name: verbs.split() for name, verbs in _TABLES["verbs"].items()}
 _OPTIONS = [
     (name, options.split(), why) for why, rows in _TABLES["options"].items() for name, options in rows.items()
 ]
-_QUIET = {name: re.compile(pattern) for name, pattern in _TABLES["quiet"].items()}
+_QUIET = {name: regex(pattern) for name, pattern in _TABLES["quiet"].items()}
 _ONLY_INFORMS = (["--version"], ["--help"])
 _RUNS_ITS_WORDS = "Can run code that this line does not show"
 
-CREDENTIAL_PLACES = re.compile(
+CREDENTIAL_PLACES = regex(
     r"(^|[\s/~'\"=:@])(\.(ssh|gnupg|aws|azure|kube|netrc|git-credentials|password-store|pgpass|npmrc|pypirc)\b"
     r"|\.docker/config\b"
     r"|\.config/(gcloud|gh)\b|id_(rsa|ed25519|ecdsa|dsa)\b|etc/(shadow|gshadow|sudoers|passwd-)|proc/[^/]+/(environ|mem|fd)\b)",
@@ -34,7 +35,7 @@ _SYSTEM_FOLDERS = frozenset(
     "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /usr /var "
     "/usr/bin /usr/lib /usr/local /var/lib /Applications /Library /System /Users".split()
 )
-_DEVICE = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper/|md|loop|mem|kmem|port)")
+_DEVICE = regex(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper/|md|loop|mem|kmem|port)")
 _WIPING = frozenset("rm srm shred chmod chown chgrp mv find".split())
 _ONTO_DEVICES = frozenset("wipefs blkdiscard shred tee cp mv".split())
 
@@ -165,7 +166,7 @@ def _find(arguments: Sequence[str]) -> str:
     return f"find {writers[0]} overwrites a file." if writers else ""
 
 
-_IN_PLACE = re.compile(r"-([nErsuz]*)i.*", re.DOTALL)
+_IN_PLACE = regex(r"-([nErsuz]*)i.*", re.DOTALL)
 
 
 def _sed(arguments: Sequence[str]) -> str:
@@ -195,8 +196,8 @@ def _tar(arguments: Sequence[str]) -> str:
     return f"Deletes or overwrites files (tar {found})." if found else ""
 
 
-_JQ_MODULE = re.compile(r"(?<![.\w$])(?:import|include)\b")
-_YQ_READS = re.compile(r"(?<![.\w$])(?:load\w*|env|strenv|envsubst)\b")
+_JQ_MODULE = regex(r"(?<![.\w$])(?:import|include)\b")
+_YQ_READS = regex(r"(?<![.\w$])(?:load\w*|env|strenv|envsubst)\b")
 
 
 def _jq(arguments: Sequence[str]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-PRINTING_SETTING = re.compile(
+from agent_ls.patterns import regex
+
+PRINTING_SETTING = regex(
     r"(?:color\.[a-z]+|core\.quote[pP]ath)=(?:never|always|auto|true|false|off|on)|core\.pager=cat"
 )
 """Settings that git may get by `-c`, because they only change how it prints."""

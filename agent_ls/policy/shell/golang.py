@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-_LISTS = re.compile(
-    r"(?:-(?:m|json|e|deps|test|find)\n|-json=[\w,]+\n|-f(?:=|\n)[^\n]*\n|(?!-)[\w./@-]*[\w.]\n)*"
-)
+from agent_ls.patterns import regex
+
+_LISTS = regex(r"(?:-(?:m|json|e|deps|test|find)\n|-json=[\w,]+\n|-f(?:=|\n)[^\n]*\n|(?!-)[\w./@-]*[\w.]\n)*")
 
 
 def only_lists(arguments: Sequence[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from functools import cache
 
@@ -10,6 +9,7 @@ import tree_sitter
 import tree_sitter_bash
 from tree_sitter import Node
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.heredocs import without_documents
 
 MAX_CHARS = 4_000
@@ -18,12 +18,12 @@ MAX_NODES = 1_500
 MAX_REDIRECTIONS = 100
 """Maximum number of redirections, because parsing a line with many redirections takes long."""
 MAX_DOCUMENT_CHARS = 200_000
-_CONTROL = re.compile(
+_CONTROL = regex(
     r"[\x00-\x08\x0b-\x1f\x7f\u0085\u00a0\u00ad\u034f\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"
     r"\u3000\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
 )
-_BROKEN_WORD = re.compile(r"\S\\\n|\\\n\S*\\\n")
-_BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
+_BROKEN_WORD = regex(r"\S\\\n|\\\n\S*\\\n")
+_BLANK = regex(rb"(?:[ \t\n]|\\\n)*")
 _AROUND = frozenset(bytes((byte,)) for byte in b" \t\n;&|()`<>")
 _RESERVED = frozenset(
     "[ ] [[ ]] { } ! if then elif else fi for in do done while until case esac function select time".split()

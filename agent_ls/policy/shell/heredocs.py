@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.python_code import read_paths
 from agent_ls.policy.shell.quoted_documents import literal_document
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
     (?P<document> <<(?P<tabs>-?)[ \t]*(?P<quote>['"]?)(?P<word>[A-Za-z_][\w.-]*)(?P=quote)(?=[\s;&|<>)]|\Z) )
     | (?P<line> \n )
@@ -26,8 +27,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_EXPANDED = re.compile(r"[$`\\]")
-_PYTHON = re.compile(r"(?:\A|[\s;&|(])python3?(?P<stdin>[ \t]+-)?[ \t]*\Z")
+_EXPANDED = regex(r"[$`\\]")
+_PYTHON = regex(r"(?:\A|[\s;&|(])python3?(?P<stdin>[ \t]+-)?[ \t]*\Z")
 
 
 def without_documents(command: str) -> str | None:

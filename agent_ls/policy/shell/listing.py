@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.read_only import (
     COMMANDS,
     GREPS,
@@ -84,10 +85,8 @@ def prints_no_changes(argv: Sequence[str]) -> bool:
     )
 
 
-_CHANGES = re.compile(
-    r"-[a-zA-Z]*[pucUGSL].*|--(?:patch|unified|cc|check|raw|word-diff|full-diff|ext|textconv).*"
-)
-_SUMMARY = re.compile(r"--(?:stat|shortstat|numstat|name-only|name-status|no-patch|quiet)\b.*|-s")
+_CHANGES = regex(r"-[a-zA-Z]*[pucUGSL].*|--(?:patch|unified|cc|check|raw|word-diff|full-diff|ext|textconv).*")
+_SUMMARY = regex(r"--(?:stat|shortstat|numstat|name-only|name-status|no-patch|quiet)\b.*|-s")
 _PRINTS_COMMITS = tuple(
     (verb,) for verb in ("log", "rev-list", "merge-base", "name-rev", "describe", "cherry")
 )
@@ -174,8 +173,8 @@ def lists_folders(argv: Sequence[str]) -> bool:
     return not any(_has_flag("ls", word, "d") for word in argv[1:])
 
 
-_ORDERS = re.compile(r"-[1trSvUXcdu]+|--color=never|--sort=\w+|--group-directories-first|--reverse|--")
-_PLACE = re.compile(r"(?!-)[\w./*?-]*")
+_ORDERS = regex(r"-[1trSvUXcdu]+|--color=never|--sort=\w+|--group-directories-first|--reverse|--")
+_PLACE = regex(r"(?!-)[\w./*?-]*")
 
 
 def lists_null_separated(argv: Sequence[str]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from agent_ls.patterns import regex
+
 ASSIGNING = frozenset(("export", "declare", "typeset", "local", "readonly", "unset"))
 SHELL_WORDS = frozenset(
     "! { } [[ ]] if then elif else fi for in do done while until case esac function select coproc repeat foreach end "
@@ -12,25 +14,25 @@ SHELL_WORDS = frozenset(
 )
 """Words of shells. If the grammar takes one for the name of a program, it has misread the command."""
 
-_HARMLESS = re.compile(
+_HARMLESS = regex(
     r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|COLUMNS|LINES|CI|DEBUG|VERBOSE|RUST_BACKTRACE|"
     r"PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|NODE_ENV"
 )
 _HARMLESS_VALUES = frozenset(
     "PAGER=cat GIT_PAGER=cat MANPAGER=cat GH_PAGER=cat GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0".split()
 )
-_PLAIN_NAME = re.compile(r"(?<![\w$.-])(?<!\$\{)(?<!\$\{[#!])[A-Za-z_]\w*")
-_NAMES_OTHERS = re.compile(r"(?<!getopts )(?:-type [a-z]|--arg(?:json)? [A-Za-z_]\w*)\b")
+_PLAIN_NAME = regex(r"(?<![\w$.-])(?<!\$\{)(?<!\$\{[#!])[A-Za-z_]\w*")
+_NAMES_OTHERS = regex(r"(?<!getopts )(?:-type [a-z]|--arg(?:json)? [A-Za-z_]\w*)\b")
 """Words of find and jq that no command of the shell takes for the name of a variable."""
-_LETTERS = re.compile(r"(?<!\w)-(\w+)")
+_LETTERS = regex(r"(?<!\w)-(\w+)")
 MAX_LETTERS = 40
-_SECRET = re.compile(
+_SECRET = regex(
     r"KEY|TOKEN|SECRET|PASS|CRED|AUTH|PRIVATE|COOKIE|JWT|BEARER|WEBHOOK|_PWD|(?:\A|_)(?:PAT|DSN|PIN|SALT)(?:_|\Z)",
     re.IGNORECASE,
 )
-_ZONE = re.compile(r"[A-Z]\w*(?:/[A-Z][\w+-]*){1,2}")
-_PLAIN_VALUE = re.compile(r"[\w.:@+-]*")
-_CHANGING = re.compile(
+_ZONE = regex(r"[A-Z]\w*(?:/[A-Z][\w+-]*){1,2}")
+_PLAIN_VALUE = regex(r"[\w.:@+-]*")
+_CHANGING = regex(
     r"IFS|PATH|ENV|HOME|CDPATH|SHELL|BASH_\w+|BASHOPTS|SHELLOPTS|PS[0-4]|PROMPT_COMMAND|GLOBIGNORE|OPTIND|histchars|"
     r"(LD|DYLD|GIT|NPM_CONFIG|npm_config|SSH|GCC|RUSTC|CARGO|JAVA_TOOL|JDK|MAVEN|GRADLE)_\w+|RUSTC|RUSTC_\w+|"
     r"\w*(PAGER|EDITOR|BROWSER|VISUAL)|LESS\w*|MAN(OPT|PATH|ROFFOPT|ROFFSEQ)|BAT_\w+|GCONV_PATH|"
@@ -39,7 +41,7 @@ _CHANGING = re.compile(
     r"CC|CXX|(HTTPS?|ALL|http|https|all)_?(PROXY|proxy)|GOFLAGS|GOTOOLCHAIN|TAR_OPTIONS|ZIPOPT|GREP_OPTIONS|"
     r"RIPGREP_CONFIG_PATH|XDG_\w+|DOCKER_\w+|BASH|TMPDIR|AWKPATH|AWKLIBPATH|LOCPATH|TERMINFO\w*|POSIXLY_CORRECT"
 )
-_OWN = re.compile(
+_OWN = regex(
     r"[a-z][a-z0-9]{0,15}|(?!(?:npm|pnpm|yarn|rvm|auto|module)_)[a-z][a-z0-9]{0,15}(?:_(?!proxy\Z)[a-z0-9]{1,15}){1,3}"
     r"|[A-Z]|DIR|FILE|FILES|NAME|ROOT|SRC|BASE|COUNT|COMMIT|BRANCH|HASH|PATTERN"
     r"|VERSION|TAG|LAST|LATEST|CURRENT|TOTAL|RESULT|SHA|REV|PKG|PREV|LINE|NUM|MSG|ITEM"

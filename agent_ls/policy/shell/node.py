@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from agent_ls.patterns import regex
 from agent_ls.policy.named_places import LINKED
 
 NAMES = frozenset(("node",))
@@ -14,7 +15,7 @@ _ENDINGS = (".js", ".json", ".node", "/index.js", "/index.json", "/index.node", 
 
 MAX_CHARS = 2_000
 MAX_DEPTH = 40
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""\s*(?: (?P<fact>process\.(?:version|versions|platform|arch|execPath|release|cwd\(\))(?![\w])
         |Date\.now\(\)|Math\.PI\b)
     | require\((?P<quote>['"])\./(?P<file>(?:[\w-]+/)*[\w.-]+\.json)(?P=quote)\)
@@ -34,8 +35,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _KINDS = ("fact", "file", "text", "stdin", "module", "call", "value", "template", "regex", "name", "sign")
-_PART = re.compile(r"\$\{([^{}`]*)\}")
-_HIDES = re.compile("<!--|-->")
+_PART = regex(r"\$\{([^{}`]*)\}")
+_HIDES = regex("<!--|-->")
 """The start of a comment for node, in scripts of the web."""
 _METHODS = frozenset(
     "toISOString getTime join slice reverse includes indexOf lastIndexOf toFixed toString trim trimEnd trimStart split "

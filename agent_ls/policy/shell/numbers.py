@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from tree_sitter import Node
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.grammar import nodes_of_kind, source_of, without_prints
 from agent_ls.policy.shell.names import is_own
 
@@ -34,18 +35,18 @@ _COUNTING = "|".join(
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
     )
 )
-COUNT = re.compile(rf'"?\$\( *(?:{_COUNTING}) *\)"?')
+COUNT = regex(rf'"?\$\( *(?:{_COUNTING}) *\)"?')
 """Matches a substitution that is a number, because its last command prints nothing else."""
-_DIGITS = re.compile(r"\"?-?\d+\"?|'\d+'")
-_LENGTH = re.compile(r'"?\$\{#[A-Za-z_]\w*(?:\[@\])?\}"?|\$#')
-_COPY = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
-_SUM = re.compile(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
-_EXPRESSION = re.compile(
+_DIGITS = regex(r"\"?-?\d+\"?|'\d+'")
+_LENGTH = regex(r'"?\$\{#[A-Za-z_]\w*(?:\[@\])?\}"?|\$#')
+_COPY = regex(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
+_SUM = regex(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
+_EXPRESSION = regex(
     r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|0[xX][0-9a-fA-F]++|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*+"
 )
-_DECREMENTED = re.compile(r"--([A-Za-z_]\w*)")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_BASED = re.compile(r"\b(?:\d+#\w+|0[xX][0-9a-fA-F]+\b)")
+_DECREMENTED = regex(r"--([A-Za-z_]\w*)")
+_NAME = regex(r"[A-Za-z_]\w*")
+_BASED = regex(r"\b(?:\d+#\w+|0[xX][0-9a-fA-F]+\b)")
 
 
 def is_sum(source: str, names: Collection[str]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from agent_ls.patterns import regex
+
 
 def tar_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether tar only lists names, or prints files of the archive.
@@ -17,7 +19,7 @@ def tar_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     return bool(rest) and ":" not in rest[0] and not any(word.startswith("-") for word in rest)
 
 
-_TAR_PRINTS = re.compile(r"-?[tvzjJ]*t[tvzjJ]*f|--list|-?(?=[a-z]*x)(?=[a-zA-Z]*O)[xOvzjJ]+f")
+_TAR_PRINTS = regex(r"-?[tvzjJ]*t[tvzjJ]*f|--list|-?(?=[a-z]*x)(?=[a-zA-Z]*O)[xOvzjJ]+f")
 
 
 def unzip_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -52,9 +54,9 @@ def unpacks_to_stdout(name: str) -> Callable[[list[str], Sequence[int]], bool]:
 
 
 _UNPACKS = {
-    "xz": re.compile("-(?:dc|cd|l|lv|t|tv)|--list"),
-    "bzip2": re.compile("-(?:dc|cd|t|tv)"),
-    "zstd": re.compile("-(?:dc|cd|dcq|l|lv|t)"),
+    "xz": regex("-(?:dc|cd|l|lv|t|tv)|--list"),
+    "bzip2": regex("-(?:dc|cd|t|tv)"),
+    "zstd": regex("-(?:dc|cd|dcq|l|lv|t)"),
 }
 
 
@@ -63,7 +65,7 @@ def pdftotext_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     return not patterns and _PDFTOTEXT.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
 
 
-_PDFTOTEXT = re.compile(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?!-)[\w./+-]+\n-\n")
+_PDFTOTEXT = regex(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?!-)[\w./+-]+\n-\n")
 
 
 def sqlite_prints(arguments: list[str], patterns: Sequence[int] = ()) -> bool:
@@ -74,7 +76,7 @@ def sqlite_prints(arguments: list[str], patterns: Sequence[int] = ()) -> bool:
     return not patterns and _SQLITE.fullmatch("\n".join(arguments)) is not None
 
 
-_SQLITE = re.compile(
+_SQLITE = regex(
     r"(?=(?:-\w+\n)*-readonly\n)"
     r"(?:-(?:readonly|safe|header|noheader|csv|json|column|line|table|box|markdown|list)\n)+"
     r"(?!-)[\w./-]+\n(?:\.(?:tables|indexes|schema|dbinfo)(?: \w+)?"
@@ -90,7 +92,7 @@ def openssl_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     return not patterns and _OPENSSL.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
 
 
-_OPENSSL = re.compile(
+_OPENSSL = regex(
     r"version\n(?:-[abdefhopv]\n)*|rand\n-(?:hex|base64)\n\d+\n|dgst\n-(?:sha(?:1|256|384|512)|md5)\n(?:(?!-)[\w./-]+\n)+"
     r"|(?:req|crl)\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n|-(?:noout|text|subject|issuer)\n)+"
     r"|x509\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n"
@@ -112,9 +114,9 @@ _VALUE = r"\$(?:[1-9._](?![\[\w])|F\[-?\d\])"
 _TEXT = rf'(?:{_VALUE}|"(?:[\w .,:;=-]|{_VALUE}|\\[nt])*")'
 _WHEN = rf"(?:{_REGEX}[is]*|\d+\.\.\d+|\$\. ?(?:==|[<>]=?) ?\d+(?: && \$\. ?(?:==|[<>]=?) ?\d+)?)"
 _ONE_LINERS = {
-    "ruby": re.compile(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
+    "ruby": regex(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
     # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
-    "perl": re.compile(
+    "perl": regex(
         r'-e\nprint(?: ?(?:\d[\d+*/. -]*|"(?:[\w .,:;=-]|\\[nt])*"|,))+;?\n|'
         rf"(?:-F[,:;]\n|-0(?:777|0)?\n)*-(?:(?:l?a?ne|nle|nae)\nprint(?: {_TEXT})?"
         rf"(?: (?:if|unless) {_WHEN}| while {_REGEX}[is]*g[is]*)?;?\n"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_ls.patterns import regex
+
 _PS_FACTS = (
     "pid|ppid|pgid|sid|user|uid|ruser|comm|cmd|args|command|etimes?|time|cputime|stat|state|s|%cpu|%mem|pcpu|pmem|rss|vsz|sz"
     "|lstart|start|start_time|bsdstart|tty|tt|ni|nice|pri|nlwp|psr|wchan|group|ucmd|ucomm"
 )
 _PS_LIST = rf"[-+]?(?:{_PS_FACTS})=?(?:,[-+]?(?:{_PS_FACTS})=?)*"
-_LISTS = re.compile(
+_LISTS = regex(
     rf"(?:-[AefFlw]+\n|-[AefFlw]*o\n?{_PS_LIST}\n|--sort[=\n]{_PS_LIST}\n|-C\n?[\w.-]+\n|-p\n?\d+(?:,\d+)*\n"
     r"|--no-headers\n|--forest\n|-ww\n)*"
 )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from os import path as ospath
 from typing import Literal, TypeAlias
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell import dangers, listing, python, read_only, runners
 from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
@@ -40,12 +41,12 @@ _PROGRAM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
 _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING | runners.NAMES
-_OF_BASH = re.compile(
+_OF_BASH = regex(
     r"(?<!\$)\(\(|\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\b(?:pushd|popd)\b|\bselect\b|\bfunction\b"
 )
 """Syntax that other shells interpret in another way. For example, they run the program b for `[[ a || b ]]`."""
-_LITERAL = re.compile(r"""'[^']*'|"(?:[^"\\`$]|\$(?![({]))*\"""")
-_ALL_CLEAR = re.compile(rf"""(?:{_LITERAL.pattern}|[^'"\\`#<]|<(?!<))*""")
+_LITERAL = regex(r"""'[^']*'|"(?:[^"\\`$]|\$(?![({]))*\"""")
+_ALL_CLEAR = regex(rf"""(?:{_LITERAL.pattern}|[^'"\\`#<]|<(?!<))*""")
 """Matches code of which all shells read the same parts as quoted text."""
 _HELPS = (("--version",), ("--help",))
 _GNU = frozenset(
@@ -53,11 +54,11 @@ _GNU = frozenset(
 )
 """GNU programs that package managers of macOS install under a name with the prefix g, such as `grm`."""
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
 
-_CHANGES_FOLDER = re.compile("-[CD]|--chd?i?r?")
+_CHANGES_FOLDER = regex("-[CD]|--chd?i?r?")
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
-_QUOTED_ARRAY = re.compile(r'"\$\{\w+\[@\](?::\d+){0,2}\}"')
+_QUOTED_ARRAY = regex(r'"\$\{\w+\[@\](?::\d+){0,2}\}"')
 _ECHO = Word("text", "echo", "echo")
 _FOUND = Word("glob", "{}", "{}")
 """The word for the file names that find inserts for `{}`: one or more names that cannot be options."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.python_code import read_listed, read_paths
 from agent_ls.policy.shell.python_paths import Listed
 
-_PRINTS_A_FACT = re.compile(
+_PRINTS_A_FACT = regex(
     r"import sys; ?print\(sys\.(?:version|version_info|executable|path|prefix|base_prefix|platform|maxsize|byteorder)\)"
 )
 """No file can take the place of `sys`, which is a part of python."""
 
-_MODULES = re.compile(
+_MODULES = regex(
     r"-m\n(?:site\n(?:--user-(?:site|base)\n)?|calendar\n(?:\d+\n){0,2}|platform\n|sysconfig\n"
     r"|(?:zipfile|tarfile)\n(?:-l|--list)\n(?!-)[\w./-]+\n|(?:ast|tokenize|dis)\n(?!-)[\w./-]+\n"
     r"|(?:ast|calendar|compileall|cProfile|dis|ensurepip|http\.server|json\.tool|pdb|profile|py_compile|tarfile|timeit"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 import warnings
 from functools import cache, lru_cache
 
 from agent_ls.package_files import read_package_file
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.python_paths import Listed, ListedPaths
 
 MAX_CHARS = 4_000
@@ -52,9 +52,9 @@ def _table() -> dict[str, frozenset[str]]:
 _LISTING = frozenset(("glob", "rglob", "iterdir"))
 _CHANGES_PATH = frozenset(("replace", "copy"))
 """Methods of texts and lists that, for a path, write a file."""
-_BELOW = re.compile(r"(?!/)(?!.*\.\.)[\w.*?/\[\]-]+")
-_PATH = re.compile(r"[^~\x00-\x1f][^\x00-\x1f]{0,500}")
-_COOKIE = re.compile(r"#.*coding")
+_BELOW = regex(r"(?!/)(?!.*\.\.)[\w.*?/\[\]-]+")
+_PATH = regex(r"[^~\x00-\x1f][^\x00-\x1f]{0,500}")
+_COOKIE = regex(r"#.*coding")
 """A comment that may make python decode the code in another way."""
 
 

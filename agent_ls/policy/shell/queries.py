@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-_JSON_FILE = re.compile(r"(?:[\w-]+/)*env(?:\.\w+)*\.json")
+from agent_ls.patterns import regex
+
+_JSON_FILE = regex(r"(?:[\w-]+/)*env(?:\.\w+)*\.json")
 """A usual file. As a program of jq, the name prints the variable `json`, or fails."""
-_JQ_READS = re.compile(
+_JQ_READS = regex(
     r"\b(import|include|modulemeta|get_search_list|input_filename)\b|(?<![\w.])env\b|(?<![\w.])(ENV\b|__prog)"
 )
 _YQ_VALUED = ("-o", "-p", "-I")
-_YQ_EXPRESSION = re.compile(
+_YQ_EXPRESSION = regex(
     r"""(?:[\s.,|()?*:+-]|\[|\]|//|[=!]=|[<>]=?|"[^"\\$]*"|\d"""
     r"""|(?<=\.)(?<!\.\.)[A-Za-z_](?:\w|-(?!modulemeta|get_search_list|input_filename))*(?!\w|-|\s*\()"""
     r"""|\b(?:keys|length|type|select|map|has|to_entries|from_entries|with_entries|sort|sort_by|unique|unique_by|first"""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 
-_OPENING = re.compile(r"""(?<!\$)"\$\(cat[ ]<<(?P<quote>['"]?)(?P<word>[A-Za-z_]\w*)(?P=quote)\n""")
-_CLOSING = re.compile(r"""[ \t\n]*\)(?=")""")
-_SPECIAL = re.compile(r"""\$[({'"\[]""")
-_EXPANDED = re.compile(r"[$`\\]")
-_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[^\n]*", re.MULTILINE)
+from agent_ls.patterns import regex
+
+_OPENING = regex(r"""(?<!\$)"\$\(cat[ ]<<(?P<quote>['"]?)(?P<word>[A-Za-z_]\w*)(?P=quote)\n""")
+_CLOSING = regex(r"""[ \t\n]*\)(?=")""")
+_SPECIAL = regex(r"""\$[({'"\[]""")
+_EXPANDED = regex(r"[$`\\]")
+_COMMENT = regex(r"(?:^|(?<=[ \t]))#[^\n]*", re.MULTILINE)
 _ENDS = "'\"`()"
 _OPEN_QUOTE = "quote"
 

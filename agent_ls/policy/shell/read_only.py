@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from agent_ls.package_files import read_package_file
+from agent_ls.patterns import regex
 from agent_ls.policy.named_places import OWN_MODULES
 from agent_ls.policy.shell import awk, golang, node, printers, processes, python, queries, sed
 from agent_ls.policy.shell.git import PRINTING_SETTING
@@ -504,9 +505,8 @@ def _git(arguments: list[str], patterns: Sequence[int]) -> bool:
     return _fits(known, rest, places)
 
 
-_GIT_FORMAT_RUNS = re.compile(r"%[-+ ]?(?:G|\(\*?(?:sig|describe|raw))|--sort=?-?\*?sig")
+_GIT_FORMAT_RUNS = regex(r"%[-+ ]?(?:G|\(\*?(?:sig|describe|raw))|--sort=?-?\*?sig")
 """Formats for which git runs gpg or another git command, or prints a file that a tag names.
-
 `%+G?` is `%G?` after a line break.
 """
 
@@ -527,7 +527,7 @@ def _find(arguments: list[str], patterns: Sequence[int]) -> bool:
     return all(a in _FIND_TESTS for a in tests if a.startswith(("-", "!", "(", ")")) and not a[1:2].isdigit())
 
 
-_MODE = re.compile(r"[-/]?[ugoarwxXst0-7+=,]+")
+_MODE = regex(r"[-/]?[ugoarwxXst0-7+=,]+")
 
 
 def _ps(arguments: list[str], patterns: Sequence[int]) -> bool:

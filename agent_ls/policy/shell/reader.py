@@ -6,7 +6,6 @@ are still searched for dangers.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from itertools import takewhile
 
 from tree_sitter import Node
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell import listing
 from agent_ls.policy.shell.findings import LineFindings, shortened
 from agent_ls.policy.shell.grammar import (
@@ -64,18 +64,18 @@ _STATEMENTS = frozenset(
 )
 _CONDITION_PARTS = frozenset("comment word extglob_pattern string raw_string simple_expansion".split())
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
-_ESCAPING = re.compile(r"[\\'\"]")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_READS_LINE = re.compile(r"(?:IFS= +)?read +(?:-r +)?(?P<null>-d +(?:''|\"\") +)?(?P<name>[a-zA-Z_]\w*)")
-_TESTS = re.compile(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|=~|!=|!|\(|\)|&&|\|\||-[ao]")
-_PLAIN_REGEX = re.compile(r"(?:[\w.^*+?(|)\[\]{},:/@%=-]|\\[^\n]|\$(?=[)|]|\Z))+")
+_ESCAPING = regex(r"[\\'\"]")
+_NAME = regex(r"[A-Za-z_]\w*")
+_READS_LINE = regex(r"(?:IFS= +)?read +(?:-r +)?(?P<null>-d +(?:''|\"\") +)?(?P<name>[a-zA-Z_]\w*)")
+_TESTS = regex(r"-[a-hknprsuwxzGLNOS]|-ef|-nt|-ot|==?|=~|!=|!|\(|\)|&&|\|\||-[ao]")
+_PLAIN_REGEX = regex(r"(?:[\w.^*+?(|)\[\]{},:/@%=-]|\\[^\n]|\$(?=[)|]|\Z))+")
 """A regular expression without an expansion. `[[ … =~ … ]]` evaluates nothing else."""
-_CLEAR_TEST = re.compile("!?(?:w|ow|wow)")
+_CLEAR_TEST = regex("!?(?:w|ow|wow)")
 """Matches forms of a test whose meaning does not depend on the values of its words.
 
 `w` is a word, `o` an operator, `!` a negation.
 """
-_NUMBER_TESTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
+_NUMBER_TESTS = regex(r"-(?:eq|ne|lt|le|gt|ge)")
 
 
 class Reader:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from os import path as ospath
 
 from tree_sitter import Node
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell import dangers
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
 from agent_ls.policy.shell.findings import LineFindings
@@ -15,7 +15,7 @@ from agent_ls.policy.shell.programs import Stdin
 from agent_ls.policy.shell.state import State
 from agent_ls.policy.shell.words import Word, word_of, words_of
 
-_DESCRIPTOR = re.compile(r"\d+-?|-")
+_DESCRIPTOR = regex(r"\d+-?|-")
 
 
 def redirected(node: Node, values: Mapping[str, Word], state: State, found: LineFindings) -> list[Word]:

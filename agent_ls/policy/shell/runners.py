@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_ls.package_files import read_package_file
+from agent_ls.patterns import regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def _runners() -> dict[str, list[Runner]]:
 _RUNNERS = _runners()
 NAMES = frozenset(_RUNNERS)
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
 
 
 def starts_of_commands(argv: Sequence[str]) -> tuple[int, ...]:

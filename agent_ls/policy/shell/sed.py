@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_ls.patterns import regex
+
 _BRACKETS = r"\[(?!\^?\])(?:\[:\w+:\]|\\[^\]\n]|(?!{0})[^\]\\\[\n])+\]"
 """Matches a set of characters that does not begin with `]` and is without the delimiter of the expression.
 
@@ -13,16 +15,16 @@ Whether these end the set or the expression depends on the version of sed.
 _REGEX = rf"(?:{_BRACKETS}|\\[^\n]|(?!{{0}})[^\\\n\[])*"
 _TO_SLASH, _TO_DELIMITER = _REGEX.format("/"), _REGEX.format(r"\1")
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_TO_SLASH}/I?|\\([|#,:%@]){_TO_DELIMITER}\1I?)"
-_STEP = re.compile(r"[+~]\d+")
-_ONE_ADDRESS = re.compile(_ADDRESS)
-_COMMAND = re.compile(
+_STEP = regex(r"[+~]\d+")
+_ONE_ADDRESS = regex(_ADDRESS)
+_COMMAND = regex(
     r"[pdDnNgGhHxPz=]|l\d*|[qQ]\d*|[btT](?:[ \t]*\w+)?|:[ \t]*\w+"
     rf"|s([/|#,:%@!_~;+]){_TO_DELIMITER}\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpiIm0-9]*"
     r"|y([/|#,:])(?:(?!\2)[^\\\n]|\\[^\n])*\2(?:(?!\2)[^\\\n]|\\[^\n])*\2"
 )
-_TEXT = re.compile(r"[aic](?:\\\n|\\?[ \t]*)[^\\\n}]*(?=\n|\Z)")
-_END = re.compile(r"[ \t]*(?:#[^\n]*)?(?:[;\n]|(?=\})|\Z)")
-_FLAGS = re.compile(
+_TEXT = regex(r"[aic](?:\\\n|\\?[ \t]*)[^\\\n}]*(?=\n|\Z)")
+_END = regex(r"[ \t]*(?:#[^\n]*)?(?:[;\n]|(?=\})|\Z)")
+_FLAGS = regex(
     r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--separate|--unbuffered|--null-data|--posix|--sandbox"
 )
 MAX_SCRIPT = 2_000

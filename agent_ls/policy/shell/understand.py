@@ -4,18 +4,18 @@ read-only.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell import dangers, read_only
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import changes_commands, is_harmless
 from agent_ls.policy.shell.reader import Reader
 from agent_ls.policy.shell.state import State
 
-_BOMB = re.compile(
+_BOMB = regex(
     r"(?<![\w:])([\w:]{1,40})\s{0,5}\(\s{0,5}\)\s{0,5}\{[^}]{0,200}?(?:\1|:)\s{0,5}\|\s{0,5}(?:\1|:)"
 )
 MAX_SEARCHED = 20_000

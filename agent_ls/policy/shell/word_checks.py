@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell import listing, read_only
 from agent_ls.policy.shell.arguments import may_climb
 from agent_ls.policy.shell.names import ASSIGNING, changes_commands
@@ -18,20 +19,20 @@ FROM_INPUT = Word("unknown", "what xargs reads", "what xargs reads", is_single=F
 """The word for the arguments that xargs adds."""
 ANY_WORDS = frozenset(("echo", "printf", "basename", "dirname"))
 """Commands that only print words, and do not use them as names of files."""
-_TEST_OF_WORD = re.compile("-[defhLnrswxz]")
-_TEXT_OF_GIT = re.compile('"?--(?:author|committer|grep|since|until|after|before)="?[$]')
+_TEST_OF_WORD = regex("-[defhLnrswxz]")
+_TEXT_OF_GIT = regex('"?--(?:author|committer|grep|since|until|after|before)="?[$]')
 """Matches an option of git whose value is only compared with commits."""
 _DESCRIBE = frozenset(("ls", "file", "readlink", "realpath", "stat"))
-_PLACE_OF_A_PROGRAM = re.compile(r"\"?\$\((?:which|command -v|type -p) [\w.+-]+\)\"?")
+_PLACE_OF_A_PROGRAM = regex(r"\"?\$\((?:which|command -v|type -p) [\w.+-]+\)\"?")
 """Matches the path of a program. Commands in `_DESCRIBE` print only its name, kind, size and times."""
 _SAFE_OPTIONS = {
-    "set": re.compile(
+    "set": regex(
         r"--?|[-+][abCeEfhmnTtuvx]*o?|allexport|err(?:exit|trace)|functrace|hashall|monitor|noclobber|noexec|noglob"
         r"|nounset|pipefail|verbose|xtrace"
     ),
-    "shopt": re.compile(r"-[supqo]+|extglob|failglob|inherit_errexit|lastpipe|nocasematch|nullglob"),
+    "shopt": regex(r"-[supqo]+|extglob|failglob|inherit_errexit|lastpipe|nocasematch|nullglob"),
 }
-_DECLARED = re.compile(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
+_DECLARED = regex(r"-[xrpgu]+\Z|[A-Za-z_]\w*(=|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ def _is_clear_script(argv: Sequence[str], at: int, word: Word) -> bool:
     return not joined.search(word.number) or read_only.is_read_only((*argv[:at], without, *argv[at + 1 :]))
 
 
-_JOINED_IN_SED = re.compile(rf"[\\\[^]{NUMBER}")
-_JOINED = re.compile(rf"\A{NUMBER}+-|[\w\\\[^./@]{NUMBER}|{NUMBER}(?:[\w.]|\s*/)")
+_JOINED_IN_SED = regex(rf"[\\\[^]{NUMBER}")
+_JOINED = regex(rf"\A{NUMBER}+-|[\w\\\[^./@]{NUMBER}|{NUMBER}(?:[\w.]|\s*/)")
 """Matches a number after which, or before which, the text is read in another way without the number.
 
 Such as `$n / 2`, where `/` begins a pattern, `[$n]`, and names.

@@ -15,19 +15,20 @@ from typing import Literal, TypeAlias
 
 from tree_sitter import Node
 
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.grammar import source_of
 from agent_ls.policy.shell.numbers import COUNT, is_sum
 
 WordKind: TypeAlias = Literal["text", "glob", "unknown"]
 
-_BARE = re.compile(r"(?:[\w@%+=:,./^~!\]*?\[#-]|\\[^\n])+")
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPED_IN_QUOTES = re.compile(r'\\(["\\$`])')
-_GLOB = re.compile(r"(?<!\\)(?:\\\\)*[*?\[]")
-_SET = re.compile(r"\[[!^]?[^\[\]/\\]+\]")
-_OTHER_TILDE = re.compile(r"~(?!/|\Z)")
-_PLAIN_EXPANSION = re.compile(r"\$\{(?:[A-Za-z_]\w*|[1-9])\}")
-_HARMLESS_EXPANSION = re.compile(
+_BARE = regex(r"(?:[\w@%+=:,./^~!\]*?\[#-]|\\[^\n])+")
+_ESCAPED = regex(r"\\(.)", re.DOTALL)
+_ESCAPED_IN_QUOTES = regex(r'\\(["\\$`])')
+_GLOB = regex(r"(?<!\\)(?:\\\\)*[*?\[]")
+_SET = regex(r"\[[!^]?[^\[\]/\\]+\]")
+_OTHER_TILDE = regex(r"~(?!/|\Z)")
+_PLAIN_EXPANSION = regex(r"\$\{(?:[A-Za-z_]\w*|[1-9])\}")
+_HARMLESS_EXPANSION = regex(
     r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|[@*])\](?::\d+(?::\d+)?)?"
     r"|(?:[A-Za-z_]\w*|[1-9])(?::?[-+?][\w ./:@,+=-]*"
     r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
@@ -35,33 +36,33 @@ _HARMLESS_EXPANSION = re.compile(
 )
 """Matches a length, an item, a default, a value without its beginning or end, a part of a value, and a changed value:
 they set nothing."""
-_EXIT_CODE = re.compile(r"\$\{PIPESTATUS\[\d\]\}")
-_SEPARATOR = re.compile(r"\$'(?:\\[tnr]|[ ,;:|])+'")
+_EXIT_CODE = regex(r"\$\{PIPESTATUS\[\d\]\}")
+_SEPARATOR = regex(r"\$'(?:\\[tnr]|[ ,;:|])+'")
 _ESCAPES = {"\\t": "\t", "\\n": "\n", "\\r": "\r"}
-_COMMIT = re.compile(
+_COMMIT = regex(
     r"\$\(git (?:(?:merge-base|rev-list|log(?: -\d{1,3})? --(?:format|pretty)=(?:%[hH]|'%[hH]'|\"%[hH]\"))"
     r"(?: -(?:n ?)?\d{1,3}| --max-count=\d{1,3}| --no-merges| --reverse)*(?: (?!-)[\w./@~^-]+)*"
     r"(?: --(?: (?!-)[\w./@-]+)+)?|rev-parse(?: --short| --verify)* (?:HEAD|@)(?:[~^]\d*)*)(?: 2>/dev/null)?\)"
 )
 """A command of git that prints only ids of commits. None of them can be an option, or an object that is a file."""
-_OF_REVISION = re.compile(r"[\w./@~^]+")
-_SEQUENCE = re.compile(
+_OF_REVISION = regex(r"[\w./@~^]+")
+_SEQUENCE = regex(
     r"\$\(seq (?:(?P<from>[1-9]\d{0,5}) )?(?P<to>[1-9]\d{0,5})\)"
     r"|\{(?P<first>0|[1-9]\d{0,5})\.\.(?P<last>[1-9]\d{0,5})\}"
 )
 MAX_NUMBERS = 50
-_SUM = re.compile(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
-_ARRAY = re.compile(r'"\$\{([A-Za-z_]\w*)\[@\](:\d+(?::\d+)?)?\}"')
-_KEYS = re.compile(r'"\$\{!([A-Za-z_]\w*)\[@\]\}"')
-_ITEM = re.compile(r"\$\{([A-Za-z_]\w*)\[(-?\d+|\$[A-Za-z_]\w*)\]\}")
-_BRACES = re.compile(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
-_PLAIN_BRACES = re.compile(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
+_SUM = regex(r"\$\(\( *(0|[1-9]\d{0,8}) *([-+*]) *(0|[1-9]\d{0,8}) *\)\)")
+_ARRAY = regex(r'"\$\{([A-Za-z_]\w*)\[@\](:\d+(?::\d+)?)?\}"')
+_KEYS = regex(r'"\$\{!([A-Za-z_]\w*)\[@\]\}"')
+_ITEM = regex(r"\$\{([A-Za-z_]\w*)\[(-?\d+|\$[A-Za-z_]\w*)\]\}")
+_BRACES = regex(r"\{([\w./-]*(?:,[\w./-]*)+)\}")
+_PLAIN_BRACES = regex(r"(?!~|\{\w+\}\Z)(?:[\w./@%:^-]|(?<=[\w^}])~|\{[\w-]*\})+")
 """Matches braces without a comma, which are ordinary text, as in `stash@{0}`, `HEAD^{tree}` and `-I{}`.
 
 A whole word such as `{fd}` names a variable that the shell sets to a number if a redirection follows.
 """
-_SPLIT_OR_MATCHED = re.compile(r"[\s*?\[\\]|\A\Z")
-_NEVER_SPLIT = re.compile(r"[\s\\\[]")
+_SPLIT_OR_MATCHED = regex(r"[\s*?\[\\]|\A\Z")
+_NEVER_SPLIT = regex(r"[\s\\\[]")
 """Parts of a pattern that, if it matches no file, is another pattern or several when the shell expands it again."""
 NUMBER = "\0"
 """In place of a number. The shell may put nothing there: where a variable is not set, or the count has failed."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_ls.patterns import regex
+
 SHELLS = frozenset(
     ("sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "rbash", "csh", "tcsh", "mksh", "yash")
 )
@@ -95,7 +97,7 @@ class Unwrapped:
     options: tuple[str, ...]
 
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
 
 
 def unwrapped(argv: Sequence[str]) -> Unwrapped | None:

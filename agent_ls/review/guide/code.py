@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from posixpath import basename, splitext
 
+from agent_ls.patterns import regex
 from agent_ls.review.guide.values import Definition
 
 _HEAD_LINES = 12
@@ -15,8 +16,8 @@ _HEAD_LINES = 12
 _LINE_CHARS = 400
 """A definition is searched in this many characters of a line: generated code has lines of megabytes."""
 
-_WORD = re.compile(r"[^\W\d]\w*")
-_TEST_NAME = re.compile(r"(?:^|[._-])(?i:tests?|specs?)(?:[._-]|$)|^conftest\.|[a-z0-9](?:Tests?|Spec)\.")
+_WORD = regex(r"[^\W\d]\w*")
+_TEST_NAME = regex(r"(?:^|[._-])(?i:tests?|specs?)(?:[._-]|$)|^conftest\.|[a-z0-9](?:Tests?|Spec)\.")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing"})
 _MARK_UP = frozenset(
     {".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".html", ".css", ".lock", ".csv"}
@@ -37,7 +38,7 @@ def _language(head: str, public: str | None) -> _Language:
     return _Language(re.compile(rf"^(?P<indent>[ \t]*){head}"), re.compile(public) if public else None)
 
 
-_CONTAINER = re.compile(r"\b(?:class|interface|enum|struct|trait|impl|mod|module|object|namespace|type)\b")
+_CONTAINER = regex(r"\b(?:class|interface|enum|struct|trait|impl|mod|module|object|namespace|type)\b")
 """The head of a definition whose members other files can use, unlike what is defined in a function."""
 
 _NAME = r"(?P<name>[^\W\d]\w*)"

@@ -21,15 +21,16 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from agent_ls.environments.editor_host import LineEdit
+from agent_ls.patterns import regex
 from agent_ls.text import line_ending, split_lines, strip_ending
 
 SUFFIX = ".agent.md"
 YOU = "## you"
 
-_HEADING = re.compile(r"\s{0,3}##\s+(you|agent)\b", re.IGNORECASE)
-_AGENT = re.compile(r"## agent <!-- (s-[0-9a-f]+) (\d+) -->\s*\Z")
-_MENTION = re.compile(r"(?<!\S)@([^\s@]*[^\s@.,;:!?)\]])")
-_LINES = re.compile(r"(.+):(\d+)(?:-(\d+))?\Z")
+_HEADING = regex(r"\s{0,3}##\s+(you|agent)\b", re.IGNORECASE)
+_AGENT = regex(r"## agent <!-- (s-[0-9a-f]+) (\d+) -->\s*\Z")
+_MENTION = regex(r"(?<!\S)@([^\s@]*[^\s@.,;:!?)\]])")
+_LINES = regex(r"(.+):(\d+)(?:-(\d+))?\Z")
 
 
 def is_chat(path: str) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from agent_ls.patterns import regex
 from agent_ls.server import protocol as wire
 from agent_ls.server.chat import running_sessions, servers
 from agent_ls.server.chat.chat_text import mentioned_words, read_chat
@@ -17,7 +17,7 @@ from agent_ls.text import split_lines, strip_ending
 
 LIMIT = 50
 
-_WORD = re.compile(r"(?:^|(?<=\s))([@/])([^\s@]*)\Z")
+_WORD = regex(r"(?:^|(?<=\s))([@/])([^\s@]*)\Z")
 _KINDS = {
     "file": 17, "folder": 19, "command": 14, "problems": 18, "resource": 18, "symbol": 3, "diff": 18, "commit": 18,
     "terminal": 18, "page": 18,

@@ -19,6 +19,7 @@ from agent_ls.loop.events.types import (
     SessionEvent,
     ToolCallEnd,
 )
+from agent_ls.patterns import regex
 from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
 from agent_ls.server.chat.words import diffs, is_trust, one_line
 from agent_ls.text import format_code_block, strip_controls
@@ -32,7 +33,7 @@ ANSWER = "Write the answer below and save."
 ANSWER_OR_NUMBER = "Write the answer, or its number, below and save."
 _NOTE_CHARS = 500
 
-_CALL = re.compile(r"> [✓✗] .*\n?", re.MULTILINE)
+_CALL = regex(r"> [✓✗] .*\n?", re.MULTILINE)
 
 
 def read_answer_text(answer: str) -> str:

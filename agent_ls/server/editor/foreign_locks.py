@@ -8,12 +8,12 @@ lock file of an office program always counts.
 from __future__ import annotations
 
 import os
-import re
 import socket
 import stat
 import struct
 from pathlib import Path
 
+from agent_ls.patterns import regex
 from agent_ls.system import is_alive
 
 # Block 0 of a Vim swap file: id "b0", version[10], page size, mtime, inode, pid (4 bytes each, little endian),
@@ -24,7 +24,7 @@ _VIM_HOST = slice(68, 108)
 _VIM_MODIFIED = 0x55
 _SWAP_SUFFIXES = ("swp", "swo", "swn")
 
-_EMACS_OWNER = re.compile(r"(?P<user>.+)@(?P<host>.+)\.(?P<pid>\d+)(:\d+)?\Z")
+_EMACS_OWNER = regex(r"(?P<user>.+)@(?P<host>.+)\.(?P<pid>\d+)(:\d+)?\Z")
 
 
 def find_other_editor(path: str) -> str:

@@ -7,7 +7,6 @@ client that refuses a registration is not asked again. Files are then checked on
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -15,13 +14,14 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from agent_ls.loop.ids import new_id
+from agent_ls.patterns import regex
 from agent_ls.server.lsp import to_lsp
 from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.lsp.from_lsp import maybe_path
 
 MAX_FILES = 100
 
-_SPECIAL = re.compile(r"[*?\[{]")
+_SPECIAL = regex(r"[*?\[{]")
 
 
 class WatchedFiles:

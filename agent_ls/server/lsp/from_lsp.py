@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import os
 import os.path
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import unquote
 
 from agent_ls.addresses import split_address
+from agent_ls.patterns import regex
 from agent_ls.server.lsp.capabilities import Encoding
 from agent_ls.text import split_lines, strip_ending
 
 MAX_UINTEGER = 2**31 - 1  # the LSP base type `uinteger`
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_DRIVE = re.compile(r"/[A-Za-z]:")
+_SURROGATE = regex("[\ud800-\udfff]")
+_DRIVE = regex(r"/[A-Za-z]:")
 
 
 def clean(text: str) -> str:

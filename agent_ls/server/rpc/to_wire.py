@@ -11,6 +11,7 @@ from agent_ls.loop.events import items as items_codec
 from agent_ls.loop.events.items import Item
 from agent_ls.loop.events.types import Delta, Hunk, QueueItem
 from agent_ls.loop.session import Session
+from agent_ls.patterns import regex
 from agent_ls.server import protocol as wire
 from agent_ls.server.lsp import to_lsp
 
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from agent_ls.store.locks import Owner
 
 # The start of an encoded event. Only events of these kinds contain file paths that an editor may display.
-_NAMES_FILES = re.compile(
+_NAMES_FILES = regex(
     rb'\{"sessionId":"[^"]*","seq":\d+,"kind":"(?:file_change|hunk_state|reverted|diagnostics)"'
 )
 
 # The bytes `"path":"` are always a member name: inside a JSON string each quote has a backslash before it.
-_PATH = re.compile(rb'"path":("(?:[^"\\]|\\.)*")')
+_PATH = regex(rb'"path":("(?:[^"\\]|\\.)*")')
 
 
 HunkCells: TypeAlias = Mapping[str, tuple[wire.HunkCell, ...]]

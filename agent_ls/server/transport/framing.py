@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from agent_ls.patterns import regex
 from agent_ls.server.transport.large_messages import HEAD_BYTES, TAIL_BYTES, LargeMessage
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -20,10 +21,10 @@ hostile client.
 
 MAX_HEADER_BYTES = 4096
 
-_LENGTH = re.compile(rb"[0-9]{1,10}\Z")
-_NEXT_HEADER = re.compile(rb"(?:(?<=\r\n\r\n)|(?<!\n))content-length:", re.IGNORECASE)
+_LENGTH = regex(rb"[0-9]{1,10}\Z")
+_NEXT_HEADER = regex(rb"(?:(?<=\r\n\r\n)|(?<!\n))content-length:", re.IGNORECASE)
 _HEADER_START_BYTES = len(b"\r\n\r\nContent-Length")
-_CHARSET = re.compile(rb"charset\s*=\s*\"?([\w-]+)", re.IGNORECASE)
+_CHARSET = regex(rb"charset\s*=\s*\"?([\w-]+)", re.IGNORECASE)
 
 
 class FrameError(Exception):

@@ -6,17 +6,18 @@ Only the first and last bytes of the message are stored, so only top-level membe
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]  # of the standard library, without a stub
 from typing import Any
 
+from agent_ls.patterns import regex
+
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = regex(r"[ \t\r\n]*")
 # Matches members after `params`: nothing else is between these members and the end of the message.
-_TAIL = re.compile(r'((?:\s*,\s*"(?:id|method|jsonrpc)"\s*:\s*(?:-?\d+|"[^"\\]*"))+)\s*\}\s*\Z')
+_TAIL = regex(r'((?:\s*,\s*"(?:id|method|jsonrpc)"\s*:\s*(?:-?\d+|"[^"\\]*"))+)\s*\}\s*\Z')
 _DOCUMENTS = ("textDocument", "notebookDocument")
 
 

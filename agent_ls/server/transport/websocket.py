@@ -9,7 +9,6 @@ only if its origin was configured.
 from __future__ import annotations
 
 import hmac
-import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -30,6 +29,7 @@ from websockets.server import ServerProtocol
 from websockets.typing import Origin, Subprotocol
 
 from agent_ls.environments.local.processes.ending import kill_and_wait
+from agent_ls.patterns import regex
 from agent_ls.server.transport.framing import MAX_BODY_BYTES, FrameError, FrameParser, frame
 from agent_ls.server.transport.tcp import MAX_CONNECTIONS, SHUTDOWN_S, ListenError, read_token, until_signal
 
@@ -45,7 +45,7 @@ HANDSHAKE_S = 10.0
 CLOSE_S = 2.0
 """Time for the other side to read the reason and to close the connection itself."""
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+\Z")
+_ORIGIN = regex(r"[a-z][a-z0-9+.-]*://[^/?#@\s*]+\Z")
 
 
 @dataclass(frozen=True, slots=True)

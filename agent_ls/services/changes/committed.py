@@ -7,19 +7,17 @@ settings, so that nothing that the repository names is run or contacted.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_ls.environments.local.git_index import Index, read_index
 from agent_ls.environments.local.git_objects import read_git_objects
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_program
 from agent_ls.services.changes.stamps import DiskStamp
 
-_LFS_POINTER = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n"
-)
+_LFS_POINTER = regex(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from heapq import nsmallest
 
-_WORD_START = re.compile(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
+from agent_ls.patterns import regex
+
+_WORD_START = regex(r"(?:^|[^0-9A-Za-z])[0-9A-Za-z]|(?<=[a-z0-9])[A-Z]")
 
 MAX_APART = 20_000
 """Maximum number of paths with scattered letters to rank, shortest first, because ranking is slow."""

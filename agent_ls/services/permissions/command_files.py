@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from agent_ls.paths import is_below
+from agent_ls.patterns import regex
 from agent_ls.policy.named_places import OWN_MODULES
 from agent_ls.program_lookup import find_on
 from agent_ls.services.permissions.python_modules import find_replacing
@@ -37,10 +38,10 @@ VARIABLES = tuple(
 
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/nix/store/", "/opt/homebrew/", "/System/", "/Library/")
 """Program folders of the system. Their files change with updates, and not by a session."""
-_VARIABLE = re.compile(rf"\$(?:\{{(?:{'|'.join(VARIABLES)})\}}|(?:{'|'.join(VARIABLES)})\b)")
-_SAFE = re.compile(r"[\w./@%+=:,-]+")
-_SPECIAL = re.compile(r'([\\"$`])')
-_OF_FOLDER = re.compile(rf"\$\(|`|{'|'.join(VARIABLES)}|\bPWD\b|\bcd\b|(?<![\w/.~])\.{{0,2}}/(?!dev/null)")
+_VARIABLE = regex(rf"\$(?:\{{(?:{'|'.join(VARIABLES)})\}}|(?:{'|'.join(VARIABLES)})\b)")
+_SAFE = regex(r"[\w./@%+=:,-]+")
+_SPECIAL = regex(r'([\\"$`])')
+_OF_FOLDER = regex(rf"\$\(|`|{'|'.join(VARIABLES)}|\bPWD\b|\bcd\b|(?<![\w/.~])\.{{0,2}}/(?!dev/null)")
 """Matches a command that may run a file of the folder in which it starts."""
 _DEFINED_BY = {
     **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "pnpx", "bun", "bunx"), ("package.json",)),

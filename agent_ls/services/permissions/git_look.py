@@ -8,10 +8,10 @@ for example in an unpacked archive.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from agent_ls.environments.local.git_index import tracked_files
+from agent_ls.patterns import regex
 from agent_ls.policy.places import Places
 
 MAX_CONFIG_CHARS = 200_000
@@ -21,31 +21,31 @@ MAX_NESTED = 50
 MAX_ALTERNATES = 5
 """Maximum depth at which a repository may take objects from others. git has the same limit."""
 
-_SECTION = re.compile(r"""\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]""")
-_SETTING = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
-_RUNS = re.compile(
+_SECTION = regex(r"""\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]""")
+_SETTING = regex(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?")
+_RUNS = regex(
     r"core\.(fsmonitor|pager|alternaterefscommand)|pager\..*|diff\.(.*\.)?(external|command|textconv)|"
     r"filter\..*\.(clean|smudge|process)|gpg\.(.*\.)?program|include(if)?\.(.*\.)?path|log\.showsignature|"
     r"merge\..*\.driver|log\.diffmerges|hook\..*\.command|lfs\.(extension|customtransfer)\..*|"
     r"lfs\.standalonetransferagent"
 )
-_INCLUDES = re.compile(r"include(if)?\..*")
-_CHECKS_SIGNATURE = re.compile(r"%[-+ ]?G")
-_HARMLESS_VALUE = re.compile(r"(true|false|yes|no|on|off|0|1|cat|less)?|\"?git-lfs [\w -]+(%f)?\"?")
+_INCLUDES = regex(r"include(if)?\..*")
+_CHECKS_SIGNATURE = regex(r"%[-+ ]?G")
+_HARMLESS_VALUE = regex(r"(true|false|yes|no|on|off|0|1|cat|less)?|\"?git-lfs [\w -]+(%f)?\"?")
 _READS = frozenset(
     ("core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile")
 )
-_IS_PARTIAL = re.compile(r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)")
+_IS_PARTIAL = regex(r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)")
 """Settings of a partial clone, which lacks some objects: any git command may fetch a missing object."""
-_FETCHES_BY = re.compile(
+_FETCHES_BY = regex(
     r"core\.(sshcommand|gitproxy|askpass)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|vcs|url)|url\..*\.insteadof"
 )
-_USUAL_URL = re.compile(r"(https|ssh|git)://[\w.@:/~+%-]+|[\w.-]+@[\w.-]+:[\w./~+-]+")
+_USUAL_URL = regex(r"(https|ssh|git)://[\w.@:/~+%-]+|[\w.-]+@[\w.-]+:[\w./~+-]+")
 _HOOK = "post-index-change"
 _WITHOUT_TEXT = frozenset(("hooks", "lfs", "pack", *(f"{number:02x}" for number in range(256))))
 """Folders of a repository of whose files git prints no lines: objects, and hooks, which are checked apart."""
 _GITDIR = "gitdir: "
-_HEAD = re.compile(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
+_HEAD = regex(r"ref: refs/\S+\s*|[0-9a-f]{40,64}\s*")
 
 
 def git_doubt(folder: str, places: Places) -> str:

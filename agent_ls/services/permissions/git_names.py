@@ -12,27 +12,28 @@ from collections.abc import Iterator, Sequence
 
 from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.environments.local.git_objects import UncertainError, run_confined
+from agent_ls.patterns import regex
 from agent_ls.policy.shell.read_only import start_of_git_command, words_of_git
 
 MAX_OPERANDS = 20
 
 _DIFFS = ("diff", "show", "log", "diff-tree", "stash show", "stash list")
 _NO_MESSAGES = ("show", "log", "stash list")
-_FORMATS = re.compile(
+_FORMATS = regex(
     r"-[zwabW]*[psu][zwabW]*|--(?:patch|stat|numstat|shortstat|name-only|name-status|raw|summary|check|dirstat|word-diff"
     r"|oneline|graph|format|pretty|no-patch|patch-with-stat|quiet|exit-code|relative|function-context|color|no-color"
     r"|no-color-moved|unified|abbrev|date|decorate|find-renames)(?:=.*)?"
 )
 """Options that decide how a change is printed, but not which files have changed."""
-_GREP_FORMATS = re.compile(r"-[nHhcz]+|--(?:line-number|count|heading|break|color|show-function)(?:=.*)?")
+_GREP_FORMATS = regex(r"-[nHhcz]+|--(?:line-number|count|heading|break|color|show-function)(?:=.*)?")
 _NAMES = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
-_RANGE = re.compile(r"\.{2,3}")
+_RANGE = regex(r"\.{2,3}")
 _EMPTY = (
     "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 )
 """The empty tree, with which scripts compare a first commit."""
-_REVISION_PATH = re.compile(r"[^:]*:(?!/)(.+)")
+_REVISION_PATH = regex(r"[^:]*:(?!/)(.+)")
 
 
 def shown_names(argv: Sequence[str], folder: str, *, has_patch: bool = True) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
-_PLAIN = re.compile(r"(?:go|toolchain go)[ \t]*\d+(?:\.\d+){1,2}(?:(?:rc|beta)\d+)?\s*(?://.*)?")
-_SELECTS = re.compile(r"\s*(?:go|toolchain|godebug)\b")
+from agent_ls.patterns import regex
+
+_PLAIN = regex(r"(?:go|toolchain go)[ \t]*\d+(?:\.\d+){1,2}(?:(?:rc|beta)\d+)?\s*(?://.*)?")
+_SELECTS = regex(r"\s*(?:go|toolchain|godebug)\b")
 MAX_BYTES = 1_000_000
 
 

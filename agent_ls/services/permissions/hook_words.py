@@ -8,9 +8,10 @@ that a formatter rewrites is data, a file that `sh` gets is not. A word that bec
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from agent_ls.patterns import regex
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -38,7 +39,7 @@ _OPTIONS_RUN = frozenset(
     """.split()
 )
 """Those of them that have an option which loads code or runs a program."""
-_PATH_FILTER = re.compile(
+_PATH_FILTER = regex(
     r"""['"]?\.(?:tool_?[iI]nput|tool_response)?\.?\w*[pP]ath"""
     r"""(?: *// *(?:empty|""|\.(?:tool_?[iI]nput|tool_response)?\.?\w*[pP]ath))*['"]?"""
 )
@@ -63,7 +64,7 @@ _FLAGS = frozenset(
     """.split()
 )
 """Options without a value. The value of any other option may name code, as behind `--config`."""
-_NOTIFIES = re.compile(
+_NOTIFIES = regex(
     r"""osascript -e (?P<quote>['"])display notification (?P<text>\\?"[^"'\\$`]*\\?")"""
     r"""(?: (?:with title|subtitle|sound name) \\?"[^"'\\$`]*\\?")*(?P=quote)"""
 )

@@ -6,13 +6,13 @@ Rules such as `Read(secrets/**)` that the settings of Claude Code deny count as 
 from __future__ import annotations
 
 import os
-import re
 import stat
 import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent_ls.jsonc import parse_jsonc
+from agent_ls.patterns import regex
 from agent_ls.policy.named_places import FOREIGN_IGNORE_FILES, IGNORE_FILE
 from agent_ls.policy.places import fold_path
 
@@ -23,7 +23,7 @@ MAX_BYTES = 256 * 1024
 # A folder that changed a moment ago may change again within the same tick of its clock.
 MIN_STAMP_AGE_NS = 2_000_000_000
 _SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
-_DENIED_READ = re.compile(r"Read\((?:file_path=)?(?P<pattern>[^!].*)\)")
+_DENIED_READ = regex(r"Read\((?:file_path=)?(?P<pattern>[^!].*)\)")
 MAX_SEEN = 50_000  # files and folders that are searched for one command
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +28,7 @@ from agent_ls.environments.errors import (
     SecretFileError,
 )
 from agent_ls.environments.local.git_objects import UncertainError
+from agent_ls.patterns import regex
 from agent_ls.policy.named_places import IGNORE_FILE, IGNORED_BY, LINKED, OWN_MODULES
 from agent_ls.policy.places import Places, ignore_nothing
 from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
@@ -528,7 +528,7 @@ def _looks_through(effect: CommandEffect, found: CommandAnalysis, places: Places
 MAX_MATCHES = 2_000  # for all patterns of one command; above it, approval is needed
 
 
-_SPLIT = re.compile(r"[\s*?\[\\]")
+_SPLIT = regex(r"[\s*?\[\\]")
 
 
 def _is_pattern(path: str) -> bool:

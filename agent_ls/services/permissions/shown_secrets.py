@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.environments.search import IGNORE_FILES, SEARCH_LIMIT_BYTES, walk
+from agent_ls.patterns import regex
 from agent_ls.policy.places import Places, is_secret_name
 from agent_ls.services.permissions.git_credentials import holds_credentials, is_settings_name
 from agent_ls.services.permissions.git_look import git_doubt
@@ -35,10 +36,10 @@ MAX_SHOWN = 5
 _SEARCHES_LIKE_RG = frozenset(("rg", "ag"))
 _GIT_CONTENT = frozenset(("show", "diff", "grep", "archive", "format-patch", "range-diff", "diff-tree"))
 _GIT_WITH_PATCH = frozenset(("log", "whatchanged", "stash", "reflog", "diff-index", "diff-files"))
-_NO_CONTENT = re.compile(
+_NO_CONTENT = regex(
     r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet)\b.*|-s"
 )
-_PATCH = re.compile(r"-[a-zA-Z]*[pucUGSL].*|--patch.*|--cc|--unified.*|--check")
+_PATCH = regex(r"-[a-zA-Z]*[pucUGSL].*|--patch.*|--cc|--unified.*|--check")
 """Options of git that output content. A short option may be combined with other letters (`-wp`)."""
 
 
@@ -154,7 +155,7 @@ def _leads_away(path: str, places: Places) -> bool:
     )
 
 
-_UNUSUAL = re.compile(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
+_UNUSUAL = regex(r"^-|[^\w.,@%+=:~#!()\[\]{}$&;-]", re.ASCII)
 
 
 def compared_folder(found: CommandAnalysis) -> str:
@@ -275,13 +276,13 @@ class _Wanted:
             return ""
 
 
-_NAMES_HIDDEN = re.compile(r"--hidden|--i?glob|-[a-zA-Z.]*[.g]")
-_NAMES_TYPE = re.compile(r"-[a-zA-Z.]*t|--type\b")
-_OF_TYPE = re.compile(
+_NAMES_HIDDEN = regex(r"--hidden|--i?glob|-[a-zA-Z.]*[.g]")
+_NAMES_TYPE = regex(r"-[a-zA-Z.]*t|--type\b")
+_OF_TYPE = regex(
     r"\..*\.(?:json|ya?ml|toml|ini|conf|cfg|config|properties|txt|xml|tf|tfvars|\w?sh|[jt]s|py|rb|php|sql|csv)|\.\w+rc"
 )
 """A hidden file that ripgrep searches if the command names its type, as `rg -tjson` does with `.keys.json`."""
-_UNHIDES = re.compile(r"^!(.*/)?[.*?\[{\\]", re.MULTILINE)
+_UNHIDES = regex(r"^!(.*/)?[.*?\[{\\]", re.MULTILINE)
 """A line of an ignore file that may include hidden files again, which ripgrep then searches."""
 
 

@@ -14,14 +14,13 @@ from dataclasses import replace
 
 from agent_ls.environments.effects import CommandEffect, Effect
 from agent_ls.environments.local.environ import EnvRules
+from agent_ls.patterns import regex
 from agent_ls.services.permissions.paths import temporary_folder
 from agent_ls.services.settings.model import PathSettings
 
 VARIABLES = ("TEMP", "TMP") if os.name == "nt" else ("TMPDIR",)
-_PLAIN_PATH = re.compile(r"/[\w./-]+")
-_MADE = re.compile(
-    r"(?<![\w$])([A-Za-z_]\w*)=(?:\"\$\(mktemp(?: -d)?\)\"|\$\(mktemp(?: -d)?\))(?=[\s;&|)]|\Z)"
-)
+_PLAIN_PATH = regex(r"/[\w./-]+")
+_MADE = regex(r"(?<![\w$])([A-Za-z_]\w*)=(?:\"\$\(mktemp(?: -d)?\)\"|\$\(mktemp(?: -d)?\))(?=[\s;&|)]|\Z)")
 _MADE_NAME = "made-by-mktemp"
 
 

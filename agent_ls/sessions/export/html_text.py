@@ -6,14 +6,15 @@ import re
 from datetime import datetime
 from html import escape
 
+from agent_ls.patterns import regex
 from agent_ls.text import diff_lines, reveal_controls, strip_escapes
 
-_FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_TABLE = re.compile(r"^\|.*\|[ \t]*\n\|[-:| \t]+\|[ \t]*\n(?:\|.*(?:\n|\Z))*", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
-_STRONG = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*")
-_CODE = re.compile(r"(`+)([^`\n]+)\1")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_FENCE = regex(r"^(`{3,}|~{3,})[^\n`]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_TABLE = regex(r"^\|.*\|[ \t]*\n\|[-:| \t]+\|[ \t]*\n(?:\|.*(?:\n|\Z))*", re.MULTILINE)
+_HEADING = regex(r"^#{1,6} +(.+)$", re.MULTILINE)
+_STRONG = regex(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*")
+_CODE = regex(r"(`+)([^`\n]+)\1")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 
 def text(value: str) -> str:

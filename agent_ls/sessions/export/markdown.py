@@ -21,11 +21,12 @@ from agent_ls.loop.events.items import (
     TurnEnd,
     UserMessage,
 )
+from agent_ls.patterns import regex
 from agent_ls.text import format_code_block, to_display_line
 
-_REFERENCE = re.compile(r"[@#](?=\w)|:(?=//)|\bGH(?=-\d)", re.IGNORECASE)
-_TICKS = re.compile(r"`+")
-_MARKUP = re.compile(r"([\\`*_\[\]<>#|~&])")
+_REFERENCE = regex(r"[@#](?=\w)|:(?=//)|\bGH(?=-\d)", re.IGNORECASE)
+_TICKS = regex(r"`+")
+_MARKUP = regex(r"([\\`*_\[\]<>#|~&])")
 
 
 def markdown(

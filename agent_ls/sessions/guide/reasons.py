@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from agent_ls.loop.events.types import (
@@ -13,13 +12,14 @@ from agent_ls.loop.events.types import (
     ToolCallStart,
     UserInput,
 )
+from agent_ls.patterns import regex
 from agent_ls.text import to_display_line
 
 REASON_CHARS = 120
 MESSAGE_CHARS = 60
 
-_LINE_MARKS = re.compile(r"\A(?:[#>*+-]+\s+)+")
-_PAIRED_MARKS = re.compile(r"(\*\*|`+)(?=\S)(.+?)\1")
+_LINE_MARKS = regex(r"\A(?:[#>*+-]+\s+)+")
+_PAIRED_MARKS = regex(r"(\*\*|`+)(?=\S)(.+?)\1")
 
 
 @dataclass(slots=True)

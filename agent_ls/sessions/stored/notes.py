@@ -15,6 +15,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from agent_ls.features.worktrees.git import VARIABLES, GitError, LocalGit
+from agent_ls.patterns import regex
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.sessions.stored.provenance import BlamedLine, Blamer
 from agent_ls.text import decode, looks_binary, to_display_line
@@ -23,7 +24,7 @@ REF = "refs/notes/agent-ls"
 HEAD = "agent-ls lines 1"
 """The first line of a note. The number is that of the format."""
 
-_HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_HUNK = regex(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _READ = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--root")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from anyio import to_thread
 from agent_ls.environments.local.trees import adoption, cgroups
 from agent_ls.environments.local.trees.base import KILL_WAIT_SECONDS
 from agent_ls.environments.local.trees.rows import Row
+from agent_ls.patterns import regex
 from agent_ls.program_lookup import require_program
 
 MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
@@ -31,9 +31,7 @@ MARK_VARIABLE = "AGENT_LS_COMMAND_ID"
 If an agent runs in a command of another agent, the value has the marks of both commands, outer mark first.
 """
 
-_MARK = re.compile(
-    r"[0-9a-f]{32}"
-)  # any other text, from a damaged log, could match the variables of any process
+_MARK = regex(r"[0-9a-f]{32}")  # any other text, from a damaged log, could match the variables of any process
 
 POLL_SECONDS = 0.02  # polling interval where the system cannot report the end of a process
 
