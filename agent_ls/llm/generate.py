@@ -18,6 +18,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
+from pydantic_core import from_json
 
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.attachments import with_files
@@ -39,7 +40,6 @@ from agent_ls.llm.messages import (
     tool_results,
     user,
 )
-from agent_ls.llm.partial_json import parse_partial
 from agent_ls.llm.requests import FinishReason, JsonFormat, Request, Response, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
 from agent_ls.llm.schema_check import check_schema, find_schema_error
@@ -483,6 +483,14 @@ def _parse_object(response: Response, schema: JsonObject) -> Any:
             f"the answer does not match the schema: {problem}", text=response.text, **where
         )
     return value
+
+
+def parse_partial(text: str) -> Any:
+    """Return the value of an incomplete JSON text, None if it has no value yet. The last string may be incomplete."""
+    try:
+        return from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return None
 
 
 def _strip_fence(text: str) -> str:

@@ -19,12 +19,12 @@ from agent_ls.llm.generate import (
     default_client,
     generate,
     generate_object,
+    parse_partial,
     set_default_client,
     stream,
     stream_object,
 )
 from agent_ls.llm.messages import Message, ToolCallPart, user
-from agent_ls.llm.partial_json import parse_partial
 from agent_ls.llm.requests import Request
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.llm.schema_check import check_schema, find_schema_error
