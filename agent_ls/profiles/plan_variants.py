@@ -11,15 +11,12 @@ from pydantic import AliasChoices, Field, WithJsonSchema, model_validator
 
 from agent_ls.tools.base import PlanStatus, Tool
 from agent_ls.tools.plan import (
-    ITEMS_NAMES,
     MAX_EXPLANATION_CHARS,
-    MAX_ITEM_CHARS,
-    MAX_ITEMS,
     PLAN,
-    TEXT_NAMES,
     PlanArguments,
     PlanItemArguments,
-    accept_names,
+    items_field,
+    text_field,
 )
 
 _WORDS = ["pending", "in_progress", "completed"]
@@ -27,12 +24,7 @@ _ONE = "in_progress: you are working on this task; at most one task has this sta
 
 
 class TodoItem(PlanItemArguments):
-    text: str = Field(
-        min_length=1,
-        max_length=MAX_ITEM_CHARS,
-        validation_alias=accept_names("content", TEXT_NAMES),
-        description="The task in the imperative: `Run the tests`.",
-    )
+    text: str = text_field("content", "The task in the imperative: `Run the tests`.")
     status: Annotated[PlanStatus, WithJsonSchema({"type": "string", "enum": _WORDS})] = Field(
         description=_ONE
     )
@@ -45,20 +37,13 @@ class TodoItem(PlanItemArguments):
 
 # Claude Code's parameters.
 class TodoArguments(PlanArguments):
-    items: tuple[TodoItem, ...] = Field(
-        max_length=MAX_ITEMS,
-        validation_alias=accept_names("todos", ITEMS_NAMES),
-        description="The whole current list, in order; it replaces the previous list.",
+    items: tuple[TodoItem, ...] = items_field(
+        "todos", "The whole current list, in order; it replaces the previous list."
     )
 
 
 class DescribedItem(PlanItemArguments):
-    text: str = Field(
-        min_length=1,
-        max_length=MAX_ITEM_CHARS,
-        validation_alias=accept_names("description", TEXT_NAMES),
-        description="The description of the task.",
-    )
+    text: str = text_field("description", "The description of the task.")
     status: Annotated[
         PlanStatus, WithJsonSchema({"type": "string", "enum": [*_WORDS, "cancelled", "blocked"]})
     ] = Field(description=_ONE)
@@ -66,10 +51,8 @@ class DescribedItem(PlanItemArguments):
 
 # gemini-cli's parameters: cancelled items are removed from the plan, and blocked items become pending.
 class DescribedArguments(PlanArguments):
-    items: tuple[DescribedItem, ...] = Field(
-        max_length=MAX_ITEMS,
-        validation_alias=accept_names("todos", ITEMS_NAMES),
-        description="The whole current list, in order; it replaces the previous list.",
+    items: tuple[DescribedItem, ...] = items_field(
+        "todos", "The whole current list, in order; it replaces the previous list."
     )
 
     @model_validator(mode="before")
@@ -90,12 +73,7 @@ def _has_status(todo: Any, status: str) -> bool:
 
 
 class StepItem(PlanItemArguments):
-    text: str = Field(
-        min_length=1,
-        max_length=MAX_ITEM_CHARS,
-        validation_alias=accept_names("step", TEXT_NAMES),
-        description="The step, in a few words.",
-    )
+    text: str = text_field("step", "The step, in a few words.")
     status: Annotated[PlanStatus, WithJsonSchema({"type": "string", "enum": _WORDS})] = Field(
         description=_ONE
     )
@@ -106,10 +84,8 @@ class StepsArguments(PlanArguments):
     explanation: str = Field(
         default="", max_length=MAX_EXPLANATION_CHARS, description="Why the plan changed, if it did."
     )
-    items: tuple[StepItem, ...] = Field(
-        max_length=MAX_ITEMS,
-        validation_alias=accept_names("plan", ITEMS_NAMES),
-        description="All current steps, in order; they replace the previous steps.",
+    items: tuple[StepItem, ...] = items_field(
+        "plan", "All current steps, in order; they replace the previous steps."
     )
 
 

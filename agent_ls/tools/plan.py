@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -36,22 +36,24 @@ _STATUS: Mapping[Any, PlanStatus] = MappingProxyType(
 )
 
 
-ITEMS_NAMES = ("items", "todos", "plan", "steps")
-TEXT_NAMES = ("text", "content", "step", "description", "title")
+_ITEMS_NAMES = ("items", "todos", "plan", "steps")
+_TEXT_NAMES = ("text", "content", "step", "description", "title")
 
 
-def accept_names(first: str, names: Sequence[str]) -> AliasChoices:
-    """Return aliases for a field that accepts `first` and `names`. The schema contains only `first`."""
-    return AliasChoices(*dict.fromkeys((first, *names)))
+def items_field(name: str, description: str) -> Any:
+    """Return the field of the items. The schema contains only `name`; the names of other agents are accepted too."""
+    names = AliasChoices(*dict.fromkeys((name, *_ITEMS_NAMES)))
+    return Field(max_length=MAX_ITEMS, validation_alias=names, description=description)
+
+
+def text_field(name: str, description: str) -> Any:
+    """Return the field of an item's text, like items_field."""
+    names = AliasChoices(*dict.fromkeys((name, *_TEXT_NAMES)))
+    return Field(min_length=1, max_length=MAX_ITEM_CHARS, validation_alias=names, description=description)
 
 
 class PlanItemArguments(Arguments):
-    text: str = Field(
-        min_length=1,
-        max_length=MAX_ITEM_CHARS,
-        validation_alias=accept_names("text", TEXT_NAMES),
-        description="The step, in a few words.",
-    )
+    text: str = text_field("text", "The step, in a few words.")
     status: PlanStatus = Field(
         description="active: you are working on this item; at most one item is active."
     )
@@ -69,10 +71,8 @@ class PlanItemArguments(Arguments):
 
 
 class PlanArguments(Arguments):
-    items: tuple[PlanItemArguments, ...] = Field(
-        max_length=MAX_ITEMS,
-        validation_alias=accept_names("items", ITEMS_NAMES),
-        description="The whole plan, in order; it replaces the previous one.",
+    items: tuple[PlanItemArguments, ...] = items_field(
+        "items", "The whole plan, in order; it replaces the previous one."
     )
     explanation: str = Field(
         default="", max_length=MAX_EXPLANATION_CHARS, description="Why the plan changed, if it did."
