@@ -173,36 +173,23 @@ def family_presentation(provider: str) -> FamilyPresentation:
     return shapes
 
 
-# A family is imported when it is used, because start-up time of the editor depends on imports.
+def family_builder(family: str) -> ProfileBuilder:
+    """Return the profile builder of a family. It imports the family, because start-up time depends on imports."""
+
+    def build(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+        builder: ProfileBuilder = import_module(f"agent_ls.profiles.{family}.profile").build_profile
+        return builder(model, facts, options)
+
+    return build
 
 
-def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-    from agent_ls.profiles.anthropic import profile
-
-    return profile.anthropic_profile(model, facts, options)
-
-
-def openai_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-    from agent_ls.profiles.openai import profile
-
-    return profile.openai_profile(model, facts, options)
-
-
-def gemini_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-    from agent_ls.profiles.gemini import profile
-
-    return profile.gemini_profile(model, facts, options)
-
-
-def compatible_profile(provider: str) -> ProfileBuilder:
+def compatible_builder(provider: str) -> ProfileBuilder:
     """Return the profile builder for `provider`, which is one of COMPATIBLE."""
 
     def build(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
-        from agent_ls.profiles.compatible import profile
-
         if not model:
             raise ModelNeededError(provider)
-        return profile.compatible_profile(provider, model, facts, options)
+        return replace(family_builder("compatible")(model, facts, options), id=provider)
 
     return build
 
@@ -213,7 +200,7 @@ def walkthrough_profile(model: str, facts: ModelFacts, options: ProfileOptions) 
     It has Anthropic's tools and prompt, but no provider options.
     """
     return replace(
-        anthropic_profile(model or "walkthrough", facts, options),
+        family_builder("anthropic")(model or "walkthrough", facts, options),
         id="walkthrough",
         context_window_tokens=facts.context_window_tokens or WALKTHROUGH_WINDOW_TOKENS,
         provider_options={},
@@ -236,10 +223,8 @@ COMPATIBLE = (
 
 PROFILES: Mapping[str, ProfileBuilder] = MappingProxyType(
     {
-        "anthropic": anthropic_profile,
-        "openai": openai_profile,
-        "gemini": gemini_profile,
-        **{provider: compatible_profile(provider) for provider in COMPATIBLE},
+        **{family: family_builder(family) for family in NATIVE},
+        **{provider: compatible_builder(provider) for provider in COMPATIBLE},
         "walkthrough": walkthrough_profile,
     }
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent_ls.profiles.base import ProviderProfile
-from agent_ls.profiles.options import ModelFacts, ProfileOptions, load_base_prompt
-from agent_ls.profiles.shared_tools import with_shared_tools
+from agent_ls.profiles.options import ModelFacts, ProfileOptions
+from agent_ls.profiles.shared_tools import family_profile
 from agent_ls.tools.base import ShellLimits
 from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.read_file import READ_FILE
-from agent_ls.tools.registry import ToolRegistry
-from agent_ls.tools.shell import shell_tool
 from agent_ls.tools.write_file import WRITE_FILE
 
 SHELL_TIMEOUT_MS = 120_000  # the default time limit of commands in Claude Code
@@ -28,18 +28,22 @@ BETA_HEADERS = (
 )
 
 
-def anthropic_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
+def build_profile(model: str, facts: ModelFacts, options: ProfileOptions) -> ProviderProfile:
     model = model or DEFAULT_MODEL
     betas = beta_headers(model, options.beta_headers)
-    return ProviderProfile(
-        id="anthropic",
-        model=model,
-        base_prompt=options.base_prompt or load_base_prompt("anthropic"),
-        registry=build_toolset(background=options.background_processes),
-        context_window_tokens=facts.context_window_tokens or CONTEXT_WINDOW_TOKENS,
+    profile = family_profile(
+        "anthropic",
+        model,
+        facts,
+        options,
+        lambda shell: (READ_FILE, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB),
+        window_tokens=CONTEXT_WINDOW_TOKENS,
+        shell_limits=ShellLimits(default_timeout_ms=SHELL_TIMEOUT_MS),
+    )
+    return replace(
+        profile,
         project_documents=("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"),
         provider_options={"anthropic": {"beta_headers": betas}} if betas else {},
-        shell_limits=ShellLimits(default_timeout_ms=SHELL_TIMEOUT_MS),
     )
 
 
@@ -47,10 +51,3 @@ def beta_headers(model: str, chosen: tuple[str, ...]) -> tuple[str, ...]:
     """Return the beta headers that the model needs, then the headers `chosen` by the host, without repetitions."""
     needed = tuple(beta for prefix, beta in BETA_HEADERS if model.startswith(prefix))
     return tuple(dict.fromkeys((*needed, *chosen)))
-
-
-def build_toolset(*, background: bool) -> ToolRegistry:
-    """Return the tools. `background`: add background commands, and a tool to monitor them."""
-    shell = shell_tool(default_timeout_ms=SHELL_TIMEOUT_MS, background=background)
-    own = ToolRegistry((READ_FILE, WRITE_FILE, EDIT_FILE, shell, GREP, GLOB))
-    return with_shared_tools(own, background=background)
