@@ -392,10 +392,9 @@ class ItemReducer:
 
 
 def begins_item(envelope: Envelope) -> bool:
-    event = envelope.event
-    if isinstance(event, Compaction):
-        return event.status != "started"
-    return isinstance(event, _BEGINNINGS) and getattr(event, "status", "running") == "running"
+    reducer = ItemReducer()
+    reducer.add(envelope)
+    return bool(reducer.items)
 
 
 def to_json(item: Item) -> dict[str, Any]:
@@ -416,32 +415,22 @@ def to_json(item: Item) -> dict[str, Any]:
 
 def _body(body: Body) -> Mapping[str, Any]:
     match body:
-        case UserMessage(text=text):
-            return {"text": text}
-        case SteerMessage(steer_id=steer_id, text=text, status=status):
-            return {"steerId": steer_id, "text": text, "status": status}
-        case SaidItem(part_id=part_id, text=text, interrupted=interrupted):
-            return {"partId": part_id, "text": text, "interrupted": interrupted}
+        case UserMessage() | SteerMessage() | SaidItem() | RetriedCall():
+            return event_codec.camel_json(body)
         case ToolUse():
             return _tool(body)
-        case ChangedFile(change=change):
-            return event_codec.payload(change)
+        case ChangedFile(change=event) | StartedAgent(agent=event) | RollBack(event=event):
+            return event_codec.payload(event)
         case AskedApproval():
             return _approval(body)
         case AskedQuestion():
             return _question(body)
-        case StartedAgent(agent=agent):
-            return event_codec.payload(agent)
-        case RetriedCall(attempt=attempt, delay_ms=delay_ms, text=text):
-            return {"attempt": attempt, "delayMs": delay_ms, "text": text}
         case Notice(level=level, text=text, hint=hint, action=action):
             more = {"hint": hint, "action": action}
             return {"level": level, "text": text, **{name: value for name, value in more.items() if value}}
         case TurnEnd(reason=reason, files=files, facts=facts):
             checked = {"facts": event_codec.payload(facts)} if facts else {}
-            return {"reason": reason, "files": [_file_sum(file) for file in files], **checked}
-        case RollBack(event=event):
-            return event_codec.payload(event)
+            return {"reason": reason, "files": [event_codec.camel_json(file) for file in files], **checked}
 
 
 def _tool(body: ToolUse) -> dict[str, Any]:
@@ -475,28 +464,6 @@ def _question(body: AskedQuestion) -> dict[str, Any]:
     if body.status != "pending":
         fields |= {"answers": list(body.answers), "decidedBy": body.decided_by}
     return fields
-
-
-def _file_sum(file: FileSum) -> dict[str, Any]:
-    return {"path": file.path, "action": file.action, "added": file.added, "removed": file.removed}
-
-
-_BEGINNINGS = (
-    UserInput,
-    SteeringQueued,
-    AssistantTextStart,
-    ReasoningStart,
-    ToolCallStart,
-    FileChange,
-    ApprovalRequested,
-    QuestionAsked,
-    SubagentChanged,
-    Retry,
-    Noted,
-    Error,
-    Reverted,
-    ProcessingEnd,
-)
 
 
 def _key(body: Body) -> str:
