@@ -124,7 +124,7 @@ def _connect_client(
     virtual_documents = VirtualDocuments(
         protocol.send_request, can_refresh=protocol.client.text_document_content
     )
-    manager.review.watch_texts(virtual_documents.refresh)
+    manager.review.state.watch_texts(virtual_documents.refresh)
     return Context(
         manager,
         host,
@@ -197,7 +197,7 @@ def _follow_positions(
         for changed in listeners:
             changed(path)
 
-    manager.review.watch_positions(moved)
+    manager.review.state.watch_positions(moved)
 
 
 def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks: MovedHunks) -> None:
@@ -214,7 +214,7 @@ def _follow_notebooks(manager: SessionManager, host: LspEditorHost, moved_hunks:
             moved_hunks.handle_change(path)
 
     host.notebooks.on_change = changed
-    manager.review.watch_texts(texts_changed)
+    manager.review.state.watch_texts(texts_changed)
 
 
 def _tell(protocol: AgentProtocol, problems: Sequence[str]) -> None:

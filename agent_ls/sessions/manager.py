@@ -425,7 +425,7 @@ class SessionManager:
         live.warn_of_damage()
         for change in found.changes:
             live.touched.mark_known(change.ledger.path)
-            self.review.adopt(change)
+            self.review.state.adopt(change)
         restore_proposals(self.review.proposals, found, live)
         for path in found.paths:  # the user may have typed after these files were read
             if self._host and (document := self._host.open_document(path)):

@@ -164,7 +164,7 @@ async def test_delayed_hunk_updates_from_typing_are_published_before_the_next_ev
         case "agent edit":
             await review.agent_writes("a.py", texts[-1] + "five\n")
         case "end of the turn":
-            review.service.flush()
+            review.service.state.flush()
         case _:
             review.memory.put("a.py", texts[-1])
             review.closes("a.py")

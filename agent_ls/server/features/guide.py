@@ -36,7 +36,7 @@ async def guided_hunks(
     else:
         live = context.require_live(session_id)
         review = context.manager.review
-        review.flush()
+        review.state.flush()
         found = review.open_hunks(session_id=session_id)
         log, reader = _KNOWN.setdefault(live, (open_log(live.folder), FactsReader()))
         guide = partial(

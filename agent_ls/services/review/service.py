@@ -144,12 +144,6 @@ class ReviewService:
         """Return the lines of each tracked file. If a later call returns the same object, the text has not changed."""
         return {path: file.ledger.current for path, file in self.state.files.items()}
 
-    def adopt(self, change: LedgerChange) -> None:
-        """Use the ledger of a resumed session, and publish `change.changed`: the hunks that differ from the
-        log.
-        """
-        self.state.adopt(change)
-
     def paths(self, session_id: str) -> list[str]:
         """Return the tracked files that a session has changed."""
         return [
@@ -157,18 +151,6 @@ class ReviewService:
             for path, file in self.state.files.items()
             if any(hunk.session_id == session_id for hunk in file.all_hunks)
         ]
-
-    def flush(self) -> None:
-        """Publish delayed hunk events now, because a turn or session is about to end."""
-        self.state.flush()
-
-    def watch_texts(self, changed: Callable[[str], None]) -> None:
-        """From now on, call `changed` with the path of a file each time its base or proposed text has changed."""
-        self.state.watch_texts(changed)
-
-    def watch_positions(self, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the path of each file whose text has changed, because this moves its hunks."""
-        self.state.watch_positions(changed)
 
     # -- requests of users
 
@@ -181,7 +163,7 @@ class ReviewService:
 
     def look(self, hunk_ids: Collection[str]) -> None:
         """Note that the user has looked at undecided hunks, and publish it. Unknown ids are ignored."""
-        self.flush()
+        self.state.flush()
         for path, hunks in self.open_hunks().items():
             new = [hunk for hunk in hunks if hunk.id in hunk_ids and not hunk.looked]
             self.state.looked.note(new)

@@ -80,7 +80,7 @@ def build_session(
         config=session_config(settings, choice.effort),
         ports=_ports(draft, features, prompts, environment, models),
         restored=restored,
-        listeners=Listeners(partial(_on_input, draft, features, models), services.review.flush),
+        listeners=Listeners(partial(_on_input, draft, features, models), services.review.state.flush),
         profile_for=profiles,
     )
     live = LiveSession(
