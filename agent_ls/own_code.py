@@ -1,15 +1,18 @@
 """Code of the program that uses agent-ls: tell what it raised, and where.
 
 Such code may raise anything, for example `SystemExit` or a `CancelledError` of another task, which must not end a
-session. Only a KeyboardInterrupt may.
+session. A KeyboardInterrupt of the main thread leaves the event loop, as in any program of asyncio.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
+from typing import NoReturn
 
 from agent_ls.text import to_display_line
 
@@ -33,20 +36,49 @@ def is_cancelled() -> bool:
 def exits_as_errors() -> Iterator[None]:
     """Raise a RuntimeError for what else would end the loop or its tasks: SystemExit, GeneratorExit, a group of them.
 
-    The `with` block awaits the code of the program, and must not contain a `yield`.
+    A KeyboardInterrupt becomes a RuntimeError too, and ends the running of the loop from there, where no task group
+    wraps it. The `with` block awaits the code of the program, and must not contain a `yield`.
     """
     task = _running_task()
     try:
         yield
-    except (SystemExit, GeneratorExit) as error:
+    except (SystemExit, GeneratorExit, KeyboardInterrupt) as error:
         if isinstance(error, GeneratorExit) and _running_task() is not task:
             raise  # the coroutine is discarded
+        interrupts_program(error)
         raise _plain(error) from error
     except BaseExceptionGroup as error:
-        passes = (KeyboardInterrupt, asyncio.CancelledError) if is_cancelled() else KeyboardInterrupt
-        if isinstance(error, Exception) or error.subgroup(passes):
+        if isinstance(error, Exception) or (is_cancelled() and error.subgroup(asyncio.CancelledError)):
             raise
+        interrupts_program(error)
         raise _plain(error) from error
+
+
+def interrupts_program(error: BaseException) -> bool:
+    """Let a KeyboardInterrupt, alone or in a group, leave the event loop. Return whether there is one.
+
+    Ctrl+C reaches only the main thread: in other threads, a KeyboardInterrupt is an error like others.
+    """
+    found = next((leaf for leaf in _leaves(error) if isinstance(leaf, KeyboardInterrupt)), None)
+    if found is None or threading.current_thread() is not threading.main_thread():
+        return False
+    asyncio.get_running_loop().call_soon(_raise, found.with_traceback(_own_part(found.__traceback__)))
+    return True
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+def _own_part(step: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that begins with the code of the program."""
+    while step and step.tb_next and _is_ours(step):
+        step = step.tb_next
+    return step
+
+
+def _is_ours(step: TracebackType) -> bool:
+    return str(step.tb_frame.f_globals.get("__name__", "")).startswith("agent_ls.")
 
 
 def _plain(error: BaseException) -> RuntimeError:
@@ -64,10 +96,10 @@ def describe_failure(owner: object, name: str, error: BaseException) -> str:
     """Return which method `name` raised what. In `owner`, which may wrap others, it is the innermost one."""
     place, step = f"{type(owner).__name__}.{name}", error.__traceback__
     while step:
-        frame, step = step.tb_frame, step.tb_next
-        is_ours = frame.f_globals.get("__name__", "").startswith("agent_ls.")
-        if frame.f_code.co_name == name and not is_ours:
-            place = frame.f_code.co_qualname.rpartition("<locals>.")[2]
+        code = step.tb_frame.f_code
+        if code.co_name == name and not _is_ours(step):
+            place = code.co_qualname.rpartition("<locals>.")[2]
+        step = step.tb_next
     if isinstance(error, WrongValueError):
         return f"{place}: {error}"
     return f"{place} raised {error_words(error)}"

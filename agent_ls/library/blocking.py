@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from functools import cache, partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
@@ -51,6 +51,35 @@ async def _pull_next(iterator: AsyncIterator[Any], ended: object) -> Any:
     return await anext(iterator, ended)
 
 
+class _Work(Generic[T]):
+    """A call on the event loop. What it raises, for example SystemExit, does not end the loop."""
+
+    def __init__(self, function: Callable[[], Awaitable[T]]) -> None:
+        self._function = function
+        self._ended: anyio.Event | None = None
+        self._error: BaseException | None = None
+
+    async def run(self) -> None:
+        self._ended = anyio.Event()
+        try:
+            self._result = await self._function()
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # raised by `result`, in the thread that waits
+            self._error = error
+        finally:
+            self._ended.set()
+
+    async def ended(self) -> None:
+        if self._ended:  # else it was cancelled before it began
+            await self._ended.wait()
+
+    def result(self) -> T:
+        if self._error:
+            raise self._error
+        return self._result
+
+
 class LoopThread:
     """The event loop in a separate thread of this process."""
 
@@ -69,7 +98,8 @@ class LoopThread:
         return self._process == os.getpid()
 
     def call(self, function: Callable[[], Awaitable[T]]) -> T:
-        """Call a function on the event loop, and wait for its result. An interrupted caller cancels the call.
+        """Call a function on the event loop, and wait for its result. An interrupted caller cancels the call, and
+        waits until it has ended.
 
         Raises:
             RuntimeError: the process was forked. Waiting for the thread would then last for ever.
@@ -79,14 +109,19 @@ class LoopThread:
             raise RuntimeError(FORKED)
         if self._has_stopped:
             raise _ending()
-        future = self._portal.start_task_soon(function)
+        work = _Work(function)
+        future = self._portal.start_task_soon(work.run)
         try:
-            return future.result()
+            future.result()
         except CancelledError:
             raise (_ending() if self._has_stopped else CancelledError()) from None
         except BaseException:
-            future.cancel()  # without effect if the function itself raised the exception
+            future.cancel()
+            self._portal.call(
+                work.ended
+            )  # Ctrl+C: what is cancelled, such as a turn, ends before the program goes on
             raise
+        return work.result()
 
     def stop(self) -> None:
         """End the loop, and cancel calls that run: nobody waits for them any more."""

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import anyio
 import anyio.to_thread
@@ -23,6 +24,7 @@ from agent_ls.loop.errors import SessionClosedError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import Subscription
 from agent_ls.loop.events.types import Envelope
+from agent_ls.own_code import interrupts_program
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 
@@ -74,6 +76,7 @@ class SessionOwner:
         self._opening = anyio.CancelScope()
         self._task = self._loop.create_task(self._run(), name="agent-ls session")
         _running.add(self._task)
+        _watch_end_of_program()
         self._task.add_done_callback(_running.discard)
 
     async def opened(self) -> OpenedSession:
@@ -129,15 +132,16 @@ class SessionOwner:
     def check_place(self) -> None:
         if self._process != os.getpid():
             raise RuntimeError(FORKED)
+        if self._loop is _running_loop():
+            return
         if self._thread != threading.get_ident():
             raise RuntimeError(
                 "this session belongs to the event loop of another thread: call its methods there by "
                 "asyncio.run_coroutine_threadsafe or loop.call_soon_threadsafe, or use open_session_sync"
             )
-        if self._loop is not _running_loop():
-            raise RuntimeError(
-                "this session belongs to another event loop, which has ended: open it again by resume=session.id"
-            )
+        raise RuntimeError(
+            "this session belongs to another event loop, which has ended: open it again by resume=session.id"
+        )
 
     async def _run(self) -> None:
         refused: Exception | None = None
@@ -158,6 +162,9 @@ class SessionOwner:
                     await self._is_closing.wait()
                     live.session.cut_reason = "aborted"
                 tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as error:
+            if not interrupts_program(error):
+                raise
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._clean_up)
@@ -186,6 +193,30 @@ async def _with_events(live: LiveSession) -> OpenedSession:
     begun = stored.last_seq if stored else 0
     lines = await anyio.to_thread.run_sync(live.events_since, begun, session.last_seq)
     return OpenedSession(live, [it for it in map(event_codec.decode, lines) if it], events)
+
+
+@cache
+def _watch_end_of_program() -> None:
+    """End sessions whose loop a KeyboardInterrupt has left; their threads would keep the process running."""
+
+    def watch() -> None:
+        threading.main_thread().join()
+        for loop in {task.get_loop() for task in tuple(_running)}:
+            if not loop.is_running() and not loop.is_closed():
+                loop.run_until_complete(_cancel_all())
+
+    threading.Thread(target=watch, name="agent-ls: end of the program").start()
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_watch_end_of_program.cache_clear)
 
 
 def _needed_loop() -> asyncio.AbstractEventLoop:
