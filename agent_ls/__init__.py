@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         QuestionAsked as QuestionAsked,
         QueueChanged as QueueChanged,
         QueueItem as QueueItem,
+        QueueSpliced as QueueSpliced,
         ReasoningEnd as ReasoningEnd,
         ReasoningStart as ReasoningStart,
         Retry as Retry,
@@ -169,8 +170,8 @@ _PLACES = {
             ApprovalRequested ApprovalResolved AssistantTextEnd AssistantTextStart CacheLost CheckRun
             Compaction ContextParts Delta DiagnosedFile EditDiagnosed Error FileChange Hunk
             HunkStateChanged LoopDetection PlanChanged PlanItem ProcessingEnd QuestionAnswered
-            QuestionAsked QueueChanged QueueItem ReasoningEnd ReasoningStart Retry Reverted RevertedFile
-            RuleOffer RuleRemoved SaveRequested SessionEnd SessionStart StateChange StateChanged
+            QuestionAsked QueueChanged QueueItem QueueSpliced ReasoningEnd ReasoningStart Retry Reverted
+            RevertedFile RuleOffer RuleRemoved SaveRequested SessionEnd SessionStart StateChange StateChanged
             SteeringInjected SteeringQueued SteeringRemoved SubagentChanged TerminalExit TerminalOpen
             TerminalWaiting Title ToolCallEnd ToolCallStart TurnFacts TurnLimit UsageReport UserInput
             Warning

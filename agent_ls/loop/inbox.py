@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TypeAlias
 
 from agent_ls.llm.messages import ImagePart
-from agent_ls.loop.events.types import QueueChanged, QueueItem
+from agent_ls.loop.events.types import QueueChanged, QueueItem, QueueSpliced
 from agent_ls.loop.ids import SteerId
 
 
@@ -73,6 +74,9 @@ class StartNow:
 
 QueueChange: TypeAlias = QueueEdit | QueueMove | QueueRemoval | StartNow
 
+WHOLE_QUEUE = 20
+"""Most messages of a queue whose events have the whole queue. Those of a longer one have only what changed."""
+
 
 class Inbox:
     """Two first-in-first-out queues: steers for the running turn, and messages for the following turns.
@@ -92,6 +96,8 @@ class Inbox:
         self._steers = deque(steers)
         self._queue = deque(queue)
         self._urgent = 0
+        self._changes: list[tuple[int, int, int]] | None = None
+        """Places, removed and added messages since the last event; None before the first event."""
         self.held = bool(self._queue)
 
     @property
@@ -136,6 +142,7 @@ class Inbox:
         if item.images:
             self._keep_images(item.queued_id, item.images)
         self._queue.insert(place, item)
+        self._mark(place, 0, 1)
         self.held = False
 
     def apply_change(self, change: QueueChange) -> bool:
@@ -146,32 +153,40 @@ class Inbox:
         before = change.before if isinstance(change, QueueMove) else ""
         if change.queued_id not in places or (before and before not in places):
             return False
-        item = self._queue[places[change.queued_id]]
+        place = places[change.queued_id]
+        item = self._queue[place]
         match change:
             case QueueEdit(text=text, images=images):
                 shown = (*item.images, *images) if change.keeps_images else images
                 if shown != item.images:
                     self._keep_images(item.queued_id, shown)
-                self._queue[places[change.queued_id]] = replace(item, text=text, images=shown)
+                self._queue[place] = replace(item, text=text, images=shown)
+                self._mark(place, 1, 1)
                 return True
             case QueueRemoval():
-                self._queue.remove(item)
+                del self._queue[place]
+                self._mark(place, 1, 0)
             case StartNow():
-                self._queue.remove(item)
-                self._queue.appendleft(item)
-            case QueueMove() if before != change.queued_id:
-                self._queue.remove(item)
-                self._queue.insert(self._place_of(before), item)
+                self._move(place, 0)
+            case QueueMove():
+                end = places[before] if before else len(self._queue)
+                self._move(place, end - 1 if end > place else end)
         # `_urgent` is the number of messages at the front that stay before a message sent after a stop. After
         # this change, only a message that the user has started at once stays there.
         self._urgent = int(isinstance(change, StartNow))
         self.held = self.held and bool(self._queue)
         return True
 
-    def _place_of(self, queued_id: str) -> int:
-        """Return the index of a message in the queue, or the queue's length for ""."""
-        ids = [item.queued_id for item in self._queue]
-        return ids.index(queued_id) if queued_id else len(ids)
+    def _move(self, place: int, to: int) -> None:
+        item = self._queue[place]
+        del self._queue[place]
+        self._queue.insert(to, item)
+        moved = abs(place - to) + 1
+        self._mark(min(place, to), moved, moved)
+
+    def _mark(self, at: int, removed: int, added: int) -> None:
+        if self._changes is not None:
+            self._changes.append((at, removed, added))
 
     def hold(self) -> None:
         """Make the queue wait for the user."""
@@ -183,7 +198,14 @@ class Inbox:
 
     def pop(self) -> Input:
         self._urgent = max(0, self._urgent - 1)
+        self._mark(0, 1, 0)
         return self._queue.popleft()
 
-    def make_event(self) -> QueueChanged:
-        return QueueChanged(tuple(item.to_queue_item() for item in self._queue))
+    def make_event(self) -> QueueChanged | QueueSpliced:
+        """Return the event about the change of the queue since the last call."""
+        changes, self._changes = self._changes, []
+        if not changes or len(changes) > 1 or len(self._queue) <= WHOLE_QUEUE:
+            return QueueChanged(tuple(item.to_queue_item() for item in self._queue))
+        at, removed, added = changes[0]
+        items = islice(self._queue, at, at + added)
+        return QueueSpliced(at, removed, tuple(item.to_queue_item() for item in items))

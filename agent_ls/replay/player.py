@@ -62,7 +62,7 @@ def extract_user_actions(events: Sequence[TimedEvent]) -> RecordedUserActions:
             case "user_input":
                 course.inputs.append(RecordedInput(data["text"], calls, tuple(waiting)))
                 is_busy, waiting = True, []
-            case "queue":
+            case "queue" | "queue_splice":
                 for item in data["items"]:
                     queued_at.setdefault(item["queuedId"], calls)
             case "steering_queued" if data["steerId"] not in taken_back:

@@ -76,7 +76,7 @@ _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restr
 _SKIPPED = frozenset(
     # Kinds of events that are not compared. Queued messages are compared when the model gets them. The other
     # events can differ in a correct replay, for example because of timing.
-    "title session_end state retry hunk_state queue turn_facts steering_queued steering_removed "
+    "title session_end state retry hunk_state queue queue_splice turn_facts steering_queued steering_removed "
     "terminal_waiting".split()
 )
 

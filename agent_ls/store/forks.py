@@ -14,7 +14,7 @@ from typing import Any
 from agent_ls.store.errors import UnknownTurnError
 from agent_ls.store.log import json_line
 
-_LEFT = frozenset(("hunk_state", "queue", "session_end", "title"))
+_LEFT = frozenset(("hunk_state", "queue", "queue_splice", "session_end", "title"))
 _KEPT_RECORDS = ("turn", "agentTurn", "prompt", "prefix", "config")
 
 

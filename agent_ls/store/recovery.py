@@ -206,7 +206,8 @@ def _make_missing_events(
 
 
 def _queue(state: SessionState) -> tuple[Input, ...]:
-    return tuple(item for item in state.queue if item is not state.begun_from_queue)
+    begun = state.begun_from_queue
+    return tuple(item for item in state.queue if not begun or item.queued_id != begun.queued_id)
 
 
 def _make_end_events(state: SessionState) -> tuple[RecordedEvent, ...]:

@@ -14,6 +14,7 @@ from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events.proposals import ProposedHunks
+from agent_ls.loop.events.queue import update_queue
 from agent_ls.loop.events.types import (
     DECIDED_BY_POLICY,
     ApprovalRequested,
@@ -29,6 +30,7 @@ from agent_ls.loop.events.types import (
     QuestionAsked,
     QueueChanged,
     QueueItem,
+    QueueSpliced,
     ReasoningEnd,
     ReasoningStart,
     Reverted,
@@ -127,7 +129,7 @@ class SessionState:
     left_running: dict[str, str] = field(default_factory=dict)
     unrecorded_input: UserTurn | None = None
     unrecorded_steers: list[QueuedSteer] = field(default_factory=list)
-    queue: list[Input] = field(default_factory=list)
+    queued: list[QueueItem] = field(default_factory=list)
     steers: list[QueuedSteer] = field(default_factory=list)
     images: dict[str, tuple[ImagePart, ...]] = field(default_factory=dict)
     begun: set[str] = field(default_factory=set)
@@ -184,6 +186,18 @@ class SessionState:
     def first_words(self) -> str:
         inputs = (title_of(turn.content) for turn in self.turns if isinstance(turn, UserTurn))
         return next(filter(None, inputs), "")
+
+    @property
+    def waiting(self) -> list[QueueItem]:
+        """The queued messages that have not begun a turn."""
+        return [item for item in self.queued if item.queued_id not in self.begun]
+
+    @property
+    def queue(self) -> list[Input]:
+        return [
+            Input(item.text, self.images.get(item.queued_id, ()), item.client_key, item.queued_id)
+            for item in self.waiting
+        ]
 
     @property
     def begun_from_queue(self) -> Input | None:
@@ -346,11 +360,10 @@ class SessionState:
                 self._answer(
                     key, Submitted(queued_id=queued_id) if queued_id else Submitted(envelope.turn_id)
                 )
-                self.queue = [item for item in self.queue if item.queued_id != queued_id]
-            case QueueChanged(items=items):
+            case QueueChanged(items=items) | QueueSpliced(items=items) as changed:
                 for item in items:
                     self._answer(item.client_key, Submitted(queued_id=item.queued_id))
-                self.queue = [self._to_input(item) for item in items if item.queued_id not in self.begun]
+                update_queue(self.queued, changed)
             case SteeringQueued(steer_id=steer_id, text=text, client_key=key):
                 self._answer(key, Submitted(steer_id=steer_id))
                 self.steers.append(QueuedSteer(SteerId(steer_id), text, self.images.get(steer_id, ()), key))
@@ -363,9 +376,6 @@ class SessionState:
                 self.unrecorded_steers = [steer for steer in self.unrecorded_steers if steer.id != steer_id]
             case _:
                 pass
-
-    def _to_input(self, item: QueueItem) -> Input:
-        return Input(item.text, self.images.get(item.queued_id, ()), item.client_key, item.queued_id)
 
     def _mark_input(self, turn_id: str, text: str) -> None:
         place = len(self.turns)

@@ -32,6 +32,7 @@ from agent_ls.loop.events.types import (
     QuestionAnswered,
     QuestionAsked,
     QueueChanged,
+    QueueSpliced,
     ReasoningEnd,
     ReasoningStart,
     RecordedEvent,
@@ -121,6 +122,7 @@ KINDS: list[tuple[RecordedEvent, str]] = [
     (SteeringRemoved("st"), ""),
     (SteeringInjected("st", "Stop."), "  \u21b3 sent to the model: Stop.\n"),
     (QueueChanged(()), ""),
+    (QueueSpliced(0, 1, ()), ""),
     (
         PlanChanged(
             "", (PlanItem("Read it", "done"), PlanItem("Mend it", "active"), PlanItem("Test it", "pending"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,47 @@ async def test_steers_and_queued_messages_are_listed_changed_and_removed(tmp_pat
                     break
         said = [message.text for message in model.requests[-1].messages]
     assert "no, this" not in said and said.index("two") < said.index("three") and "d" not in said
+
+
+@pytest.mark.req("L6", "E2")
+async def test_a_thousand_queued_messages_are_a_short_log_and_there_after_a_resume(tmp_path: Path) -> None:
+    gate = Gate()
+    model = FakeProvider([text("Wait", gate)])
+    texts = [f"message {number}" for number in range(1000)]
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**options(tmp_path, model)) as session:
+            session.send("one")
+            await gate.reached.wait()
+            ids = [session.follow_up(words) for words in texts]
+            assert session.move_queued(ids[500], ids[2]) and session.remove_queued(ids[0])
+            assert session.edit_queued(ids[999], "last")
+        wanted = ["message 1", "message 500", *texts[2:500], *texts[501:999], "last"]
+        (log,) = (tmp_path / "state").rglob("log.jsonl")
+        assert log.stat().st_size < 1_000_000
+        for _ in range(2):  # the log of a resumed session too
+            given = options(tmp_path, FakeProvider([]), resume=session.id)
+            async with agent_ls.open_session(**given) as resumed:
+                assert [item.text for item in resumed.queue] == wanted
+                assert resumed.remove_queued(resumed.queue[10].queued_id)
+                assert resumed.remove_queued(resumed.queue[20].queued_id)
+                del wanted[10], wanted[20]
+                events = resumed.events(since=0)
+                resumed.abort()
+                assert await queue_of(events) == wanted
+
+
+async def queue_of(events: AsyncIterator[agent_ls.Event]) -> list[str]:
+    """Return the queue that the events of a session make."""
+    queue: list[agent_ls.QueueItem] = []
+    async for event in events:
+        match event:
+            case agent_ls.QueueChanged(items=items):
+                queue = [*items]
+            case agent_ls.QueueSpliced(at=at, removed=removed, items=items):
+                queue[at : at + removed] = items
+            case _:
+                pass
+    return [item.text for item in queue]
 
 
 @pytest.mark.req("O1", "L2")

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from agent_ls.loop.errors import SessionClosedError
-from agent_ls.loop.events.types import ProcessingEnd, QueueChanged, UserInput
-from agent_ls.loop.inbox import Inbox, Input, QueueChange, QueueEdit, QueueMove, QueueRemoval, StartNow
+from agent_ls.loop.events.queue import QueueItem, update_queue
+from agent_ls.loop.events.types import ProcessingEnd, QueueChanged, QueueSpliced, UserInput
+from agent_ls.loop.inbox import (
+    WHOLE_QUEUE,
+    Inbox,
+    Input,
+    QueueChange,
+    QueueEdit,
+    QueueMove,
+    QueueRemoval,
+    StartNow,
+)
 from tests.support.fake_provider import FakeProvider, Gate, text
 from tests.support.sessions import RunningSession, running_session
 
@@ -62,6 +74,63 @@ def test_a_message_to_run_next_is_queued_after_a_start_now_message() -> None:
     box.add_next(Input("urgent", queued_id="u"))
 
     assert order(box) == "cuab"
+
+
+def change_somehow(box: Inbox, number: int, rng: random.Random) -> None:
+    ids = [item.queued_id for item in box.queue]
+    match rng.choice(("add", "add", "add_next", "pop", "edit", "move", "move_last", "remove", "start")):
+        case "add":
+            box.add(Input(f"message {number}", queued_id=f"q{number}"))
+        case "add_next":
+            box.add_next(Input(f"message {number}", queued_id=f"q{number}"))
+        case "pop":
+            box.pop()
+        case "edit":
+            box.apply_change(QueueEdit(rng.choice(ids), f"edited {number}"))
+        case "move":
+            box.apply_change(QueueMove(rng.choice(ids), rng.choice(ids)))
+        case "move_last":
+            box.apply_change(QueueMove(rng.choice(ids)))
+        case "remove":
+            box.apply_change(QueueRemoval(rng.choice(ids)))
+        case _:
+            box.apply_change(StartNow(rng.choice(ids)))
+
+
+@pytest.mark.req("L6")
+@pytest.mark.parametrize("seed", range(20))
+def test_events_of_a_long_queue_have_what_changed_and_make_the_same_queue(seed: int) -> None:
+    rng = random.Random(seed)
+    box = Inbox(queue=[Input(f"stored {n}", queued_id=f"s{n}") for n in range(2 * WHOLE_QUEUE)])
+    seen: list[QueueItem] = []
+    kinds = set()
+    for number in range(200):
+        change_somehow(box, number, rng)
+        if rng.random() < 0.1:  # two changes before an event, as when a turn begins
+            change_somehow(box, number + 1000, rng)
+        event = box.make_event()
+        kinds.add(type(event))
+        update_queue(seen, event)
+        assert seen == [item.to_queue_item() for item in box.queue]
+        assert isinstance(event, QueueChanged) or len(box.queue) > WHOLE_QUEUE
+        if len(box.queue) < 5:
+            for n in range(2 * WHOLE_QUEUE):
+                box.add(Input("more", queued_id=f"m{number}-{n}"))
+    assert kinds == {QueueChanged, QueueSpliced}
+
+
+@pytest.mark.req("L6")
+def test_the_size_of_an_event_does_not_grow_with_the_queue() -> None:
+    box = Inbox()
+    events = []
+    for number in range(1000):
+        box.add(Input("text", queued_id=f"q{number}"))
+        events.append(box.make_event())
+    while box.queue:
+        box.pop()
+        events.append(box.make_event())
+    assert sum(len(event.items) for event in events) <= 1000 + WHOLE_QUEUE**2
+    assert max(len(event.items) for event in events) == WHOLE_QUEUE
 
 
 def queues(b: RunningSession) -> list[list[str]]:

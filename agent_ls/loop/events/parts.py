@@ -28,16 +28,6 @@ class PlanItem:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueItem:
-    """A queued follow-up."""
-
-    queued_id: str
-    text: str
-    client_key: str = ""
-    images: int = 0  # number of attached images
-
-
-@dataclass(frozen=True, slots=True)
 class RevertedFile:
     """A file that a revert tried to restore. The file was not changed in state `conflict` (the file is
     unreadable, or later changes to it cannot be merged) and in state `unknown` (the old content was not

@@ -29,9 +29,16 @@ from agent_ls.loop.events.evidence import CheckRun as CheckRun, TurnFacts as Tur
 from agent_ls.loop.events.origin import Emitted, Noted
 from agent_ls.loop.events.parts import (
     PlanItem as PlanItem,
-    QueueItem as QueueItem,
     RevertedFile as RevertedFile,
     StateChange as StateChange,
+)
+from agent_ls.loop.events.queue import (
+    QueueChanged as QueueChanged,
+    QueueItem as QueueItem,
+    QueueSpliced as QueueSpliced,
+    SteeringInjected as SteeringInjected,
+    SteeringQueued as SteeringQueued,
+    SteeringRemoved as SteeringRemoved,
 )
 from agent_ls.tools.look import LookKind
 
@@ -190,41 +197,6 @@ class ToolCallEnd(Emitted):
     input_summary: str = ""
     output_bytes: int | None = None
     changes: tuple[StateChange, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SteeringQueued(Emitted):
-    """A steer is waiting for the model's next call."""
-
-    kind: ClassVar[Literal["steering_queued"]] = "steering_queued"
-    steer_id: str
-    text: str
-    client_key: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SteeringRemoved(Emitted):
-    """The user took back a steer before the model got it."""
-
-    kind: ClassVar[Literal["steering_removed"]] = "steering_removed"
-    steer_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class SteeringInjected(Emitted):
-    """The steer is now in the history and part of the next model call."""
-
-    kind: ClassVar[Literal["steering_injected"]] = "steering_injected"
-    steer_id: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueueChanged(Emitted):
-    """The complete queue of follow-ups."""
-
-    kind: ClassVar[Literal["queue"]] = "queue"
-    items: tuple[QueueItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +510,7 @@ RecordedEvent: TypeAlias = (
     | SteeringRemoved
     | SteeringInjected
     | QueueChanged
+    | QueueSpliced
     | PlanChanged
     | TurnLimit
     | LoopDetection

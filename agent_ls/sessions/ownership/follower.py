@@ -25,7 +25,6 @@ from agent_ls.loop.events.types import (
     HunkStateChanged,
     ProcessingEnd,
     QuestionAsked,
-    QueueChanged,
     QueueItem,
     SessionEnd,
     SessionStart,
@@ -97,7 +96,6 @@ class SessionFollower:
         self._state = SessionState()
         self._hunks: dict[str, dict[str, Hunk]] = {}
         self._beside: set[str] = set()
-        self._waiting: Sequence[QueueItem] = ()
         self._subscriptions: list[Subscription] = []
         self._reading = anyio.Lock()
         self._is_over = False
@@ -150,7 +148,7 @@ class SessionFollower:
 
     @property
     def queue(self) -> Sequence[QueueItem]:
-        return [item for item in self._waiting if item.queued_id not in self._state.begun]
+        return self._state.waiting
 
     @property
     def steering(self) -> Sequence[QueuedSteer]:
@@ -270,8 +268,6 @@ class SessionFollower:
                 self.state = state
             case SessionStart() if not self._state.turn_id:
                 self.state = "IDLE"
-            case QueueChanged(items=items):
-                self._waiting = items
             case ProcessingEnd():
                 self._state.approvals.clear()
                 self._state.questions.clear()

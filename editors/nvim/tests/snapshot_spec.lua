@@ -36,6 +36,8 @@ for _, case in ipairs(support.golden("folds.json").cases) do
     end
     local pending = vim.tbl_map(function(item) return item.id end, snapshot.pending_approvals(s))
     support.same(pending, case.view.pending or {}, "pending")
+    local queued = vim.tbl_map(function(item) return item.queuedId end, s.queue)
+    support.same(queued, case.view.queue or {}, "queue")
   end
 end
 

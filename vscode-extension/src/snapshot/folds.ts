@@ -160,6 +160,9 @@ export const folds: Folds = {
   queue(s, data) {
     s.queue = data.items;
   },
+  queue_splice(s, data) {
+    s.queue = s.queue.toSpliced(data.at, data.removed, ...data.items);
+  },
   turn_limit: (s, data, seq) => { addNoticeItem(s, "warn", data.message, "", itemId(seq)); },
   loop_detection: (s, data, seq) => { addNoticeItem(s, "warn", data.message, "", itemId(seq)); },
   ...questionFolds,

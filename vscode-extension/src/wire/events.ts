@@ -1,6 +1,6 @@
 // Messages of agent/event, and their data by kind. Types only.
 // Written by `python -m tests.tools.wire_types` from the server's own types: do not edit.
-import type { ApprovalRequested, ApprovalResolved, AssistantTextEnd, AssistantTextStart, CacheLost, Compaction, EditDiagnosed, Error, FileChange, HunkStateChanged, LoopDetection, OwnerInfo, PlanChanged, ProcessingEnd, QuestionAnswered, QuestionAsked, QueueChanged, ReasoningEnd, ReasoningStart, Retry, Reverted, RuleRemoved, SaveRequested, SessionEnd, SessionStart, StateChanged, SteeringInjected, SteeringQueued, SteeringRemoved, SubagentChanged, TerminalExit, TerminalOpen, TerminalWaiting, Title, ToolCallEnd, ToolCallStart, TurnFacts, TurnLimit, UsageReport, UserInput, Warning } from "./objects";
+import type { ApprovalRequested, ApprovalResolved, AssistantTextEnd, AssistantTextStart, CacheLost, Compaction, EditDiagnosed, Error, FileChange, HunkStateChanged, LoopDetection, OwnerInfo, PlanChanged, ProcessingEnd, QuestionAnswered, QuestionAsked, QueueChanged, QueueSpliced, ReasoningEnd, ReasoningStart, Retry, Reverted, RuleRemoved, SaveRequested, SessionEnd, SessionStart, StateChanged, SteeringInjected, SteeringQueued, SteeringRemoved, SubagentChanged, TerminalExit, TerminalOpen, TerminalWaiting, Title, ToolCallEnd, ToolCallStart, TurnFacts, TurnLimit, UsageReport, UserInput, Warning } from "./objects";
 
 export interface Event {
   readonly sessionId: string;
@@ -31,6 +31,7 @@ export interface EventData {
   readonly steering_removed: SteeringRemoved;
   readonly steering_injected: SteeringInjected;
   readonly queue: QueueChanged;
+  readonly queue_splice: QueueSpliced;
   readonly plan: PlanChanged;
   readonly turn_limit: TurnLimit;
   readonly loop_detection: LoopDetection;

@@ -802,6 +802,8 @@ export interface QueueItem {
   readonly images: number;
 }
 
+export interface QueueSpliced { readonly at: number; readonly removed: number; readonly items: readonly QueueItem[]; }
+
 export interface ReadEffect { readonly type: "ReadEffect"; readonly paths: readonly string[]; }
 
 export interface ReasoningEnd { readonly partId: string; readonly text: string; readonly interrupted: boolean; }

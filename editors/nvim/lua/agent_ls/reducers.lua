@@ -290,6 +290,13 @@ end
 
 function by_kind.queue(s, data) s.queue = data.items end
 
+function by_kind.queue_splice(s, data)
+  s.queue = vim.list_extend(
+    vim.list_extend(vim.list_slice(s.queue, 1, data.at), data.items),
+    vim.list_slice(s.queue, data.at + data.removed + 1)
+  )
+end
+
 ---Adds a plan after the user's last message. Later versions of the plan replace it there.
 function by_kind.plan(s, data, event)
   if s.now.agent_id then

@@ -28,7 +28,7 @@ export interface FoldCase {
   readonly name: string;
   readonly steps: readonly { readonly event?: AgentEvent; readonly subscribed?: SubscribeResult }[];
   readonly outcomes: readonly string[];
-  readonly view: { readonly lastSeq: number; readonly state: string; readonly items: readonly Record<string, unknown>[]; readonly pending?: readonly string[] };
+  readonly view: { readonly lastSeq: number; readonly state: string; readonly items: readonly Record<string, unknown>[]; readonly pending?: readonly string[]; readonly queue?: readonly string[] };
 }
 
 export const foldCases = (golden("folds.json") as { cases: FoldCase[] }).cases;

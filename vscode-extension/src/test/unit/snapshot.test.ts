@@ -27,6 +27,7 @@ for (const { name, steps, outcomes, view } of foldCases) {
     assert.equal(s.state, view.state);
     assert.deepEqual(s.items.map((item, i) => viewOf(item, view.items[i] ?? {})), view.items);
     assert.deepEqual(pendingApprovals(s).map((item) => item.id), view.pending ?? []);
+    assert.deepEqual(s.queue.map((item) => item.queuedId), view.queue ?? []);
   });
 }
 

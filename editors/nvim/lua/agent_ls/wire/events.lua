@@ -30,6 +30,7 @@
 ---@field steering_removed agent_ls.wire.SteeringRemoved
 ---@field steering_injected agent_ls.wire.SteeringInjected
 ---@field queue agent_ls.wire.QueueChanged
+---@field queue_splice agent_ls.wire.QueueSpliced
 ---@field plan agent_ls.wire.PlanChanged
 ---@field turn_limit agent_ls.wire.TurnLimit
 ---@field loop_detection agent_ls.wire.LoopDetection
@@ -183,6 +184,11 @@
 ---@field purpose "question"|"limit"
 
 ---@class agent_ls.wire.QueueChanged
+---@field items agent_ls.wire.QueueItem[]
+
+---@class agent_ls.wire.QueueSpliced
+---@field at integer
+---@field removed integer
 ---@field items agent_ls.wire.QueueItem[]
 
 ---@class agent_ls.wire.ReasoningEnd
