@@ -31,7 +31,7 @@ async def running(
     **mcp: Any,
 ) -> AsyncIterator[SessionRig]:
     """Run a session manager. `mcp` are settings of the section `mcp`; `options` are passed to the session rig."""
-    section = {"firstWaitMs": DEADLINE_S * 1000, **mcp}
+    section = {"firstWaitMs": DEADLINE_S * 1000, "startTimeoutMs": DEADLINE_S * 1000, **mcp}
     settings = Settings.model_validate({"mcp": section, "walkthroughPauseMs": 0})
     async with session_rig.running(tmp_path, script, settings=settings, **(options or {})) as rig:
         yield rig

@@ -55,6 +55,8 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         ("must be a member of an organi[sz]ation", PermissionDeniedError),
     ),
     RateLimitError: ((SPENT, QuotaExceededError),),
+    # OpenRouter: invalid_prompt, the code of OpenAI's filter, for fields that are missing
+    ContentFilterError: ((r"invalid_(union|type|value|literal)|zod|validation error", InvalidRequestError),),
     ProviderError: ((SPENT, QuotaExceededError),),
 }
 _REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] = {

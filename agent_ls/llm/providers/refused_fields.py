@@ -27,7 +27,7 @@ _REFUSED = re.compile(
 # A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
 _VALUE = re.compile(
     r"\bmust (be|have|start)\b|should (be|have|match)|may (only|not) be|does not match any|unknown variant"
-    r"|supported (\w+ )?values|out of range|\b\d+ is invalid",
+    r"|supported (\w+ )?values|out of range|\b\d+ is invalid|\bfield required",
     re.IGNORECASE,
 )
 # A list of what is known, which does not name what is refused: unknown field `a`, expected one of `b`, `c`

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_ls.llm.providers.openai_chat.adaptations import find_adaptation
+from agent_ls.llm.providers.openai_chat.adaptations import REFUSALS as FORMS
+from agent_ls.llm.providers.refused_forms import find_forms, refusal_text
 from tests.llm.reports.chat import say
 from tests.llm.reports.test_error_kinds import refused
 
@@ -109,7 +110,7 @@ REFUSALS: dict[str, str] = {
 )
 def test_the_form_that_a_server_wants_is_known_from_new_words(changes: str, words: str) -> None:
     """Check the change of the messages. `changes`: each of them may help."""
-    assert find_adaptation(refused("compatible", 400, say(words)), frozenset()) in changes.split()
+    assert next(find_forms(FORMS, refusal_text(refused("compatible", 400, say(words))))) in changes.split()
 
 
 OTHER_THINGS = """
@@ -128,4 +129,4 @@ OTHER_THINGS = """
 
 @pytest.mark.parametrize("words", OTHER_THINGS.strip().split("\n"))
 def test_other_refusals_change_no_messages(words: str) -> None:
-    assert find_adaptation(refused("compatible", 400, say(words.strip())), frozenset()) is None
+    assert [*find_forms(FORMS, refusal_text(refused("compatible", 400, say(words.strip()))))] == []

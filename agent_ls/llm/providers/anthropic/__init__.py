@@ -10,6 +10,7 @@ from itertools import product
 
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
+from agent_ls.llm.providers.anthropic.forms import FIELDS, REFUSALS, adapt_body
 from agent_ls.llm.providers.anthropic.history import AnthropicHistory
 from agent_ls.llm.providers.anthropic.request import encode_request
 from agent_ls.llm.providers.anthropic.response import decode_response
@@ -22,6 +23,7 @@ from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
+from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
@@ -45,23 +47,6 @@ _DROPPABLE = {
 }
 
 
-_REFUSES_BLANKS = re.compile(
-    r"non-?whitespace|\btext\b.{0,60}\bis blank|\btext\b.{0,40}\b(be|is) (non-?empty|empty|null or empty)",
-    re.IGNORECASE,
-)
-# DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API. / Missing thinking block
-# Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
-_DEMANDS_THINKING = re.compile(
-    r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block",
-    re.IGNORECASE,
-)
-_SYSTEM_AS_TEXT = re.compile(
-    r"\bsystem\b\W{0,3}.{0,30}\b(valid|a|expected) string|invalid type: sequence, expected a string",
-    re.IGNORECASE,
-)
-_CONTENT_AS_TEXT = re.compile(
-    r"\bcontent\b(?!\.).{0,60}(should|must|expected).{0,20}\b(str|string|text)\b", re.IGNORECASE
-)
 # The first name is of this API, the others are Bedrock's.
 _OF_MARKS = re.compile(_DROPPABLE["cache_control"], re.IGNORECASE)
 _AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
@@ -86,9 +71,7 @@ class AnthropicCodec:
             )
             for thoughtful, has_blanks in product((False, True), repeat=2)
         }
-        self._demanding: set[str] = set()  # the models whose server demands thinking in each answer
-        self._blankless: set[str] = set()  # the models whose server refuses blank texts
-        self._texts: set[str] = set()  # the models whose server takes no lists of texts
+        self._forms = RefusedForms(REFUSALS, FIELDS)
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
@@ -117,11 +100,12 @@ class AnthropicCodec:
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         model, betas = request.model, self._betas
-        histories = self._histories[model in self._demanding, model not in self._blankless]
+        forms = self._forms.of(model)
+        histories = self._histories["thoughtful" in forms, "blankless" not in forms]
         history, facts = histories.encode(request), self._facts(model)
-        history.as_texts = model in self._texts
+        history.forms = forms
         self._notices.add_unused_effort(request, facts)
-        if model in self._unmarked:
+        if model in self._unmarked or forms & {"unmarked", "texts"}:
             request = _without_marks(request)
         return encode_request(
             request,
@@ -130,23 +114,14 @@ class AnthropicCodec:
             self._version,
             betas,
             stream=stream,
-            fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
+            fit=lambda body: adapt_body(self._plain.fit(model, self._refused.without(model, body)), forms),
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
-        a lower limit of the output, or with thinking that it demands.
+        a lower limit of the output, or with messages in another form.
         """
-        for models, words in (
-            (self._demanding, _DEMANDS_THINKING),
-            (self._blankless, _REFUSES_BLANKS),
-            (self._texts, _CONTENT_AS_TEXT),
-        ):
-            if request.model not in models and words.search(str(error)):
-                models.add(request.model)
-                return True
-        if request.model not in self._unmarked and _SYSTEM_AS_TEXT.search(str(error)):
-            self._unmarked.add(request.model)  # a text without a mark is no list
+        if self._forms.learn(request.model, error, lambda: self.encode(request, stream=True).content):
             return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True

@@ -29,6 +29,7 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.anthropic.errors import NAME
 from agent_ls.llm.providers.call_names import valid_call_id, valid_tool_name
 from agent_ls.llm.providers.pairing import with_unique_ids
+from agent_ls.llm.providers.refused_forms import NO_TEXT
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, text_at
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
@@ -48,8 +49,8 @@ class AnthropicHistory:
 
     def __init__(self, model: str, *, thoughtful: bool = False, has_blanks: bool = True) -> None:
         self.system: list[str] = []
-        self.as_texts = False
-        """Whether a content that has only texts is sent as one text."""
+        self.forms: frozenset[str] = frozenset()
+        """The forms of messages that the server needs (forms.py)."""
         self._model = model
         self._thoughtful = thoughtful
         self._has_blanks = has_blanks
@@ -85,7 +86,7 @@ class AnthropicHistory:
         if not blocks:
             return
         if is_answer and not self._role:  # Bedrock refuses a conversation that begins with an answer
-            self._role, self._blocks = "user", [{"type": "text", "text": "(no text)"}]
+            self._role, self._blocks = "user", [{"type": "text", "text": NO_TEXT}]
         if role == self._role:
             self._blocks = [*self._blocks, *blocks]
             return
@@ -108,6 +109,8 @@ class AnthropicHistory:
         The previous request ended with the user message before the last assistant message.
         """
         messages = [*self._closed, *([self._encode()] if self._blocks else [])]
+        if not messages:  # there are only instructions
+            return [encode_json({"role": "user", "content": [{"type": "text", "text": NO_TEXT}]})]
         if marked and self._last_answer:
             before = self._last_answer - 1
             messages[before] = messages[before].removesuffix(_BLOCK_END) + _MARKED_END
@@ -249,7 +252,7 @@ def _is_blank(block: JsonObject) -> bool:
 def _with_thinking(message: Message, blocks: list[JsonObject]) -> list[JsonObject]:
     if any(block.get("type") in _REASONING_TYPES for block in blocks):
         return blocks
-    return [{"type": "thinking", "thinking": message.reasoning or "(no text)", "signature": ""}, *blocks]
+    return [{"type": "thinking", "thinking": message.reasoning or NO_TEXT, "signature": ""}, *blocks]
 
 
 def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:

@@ -9,17 +9,17 @@ False` disables all of them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.anthropic.errors import NAME
+from agent_ls.llm.providers.anthropic.forms import adapt_messages
 from agent_ls.llm.providers.anthropic.history import CACHE_MARK, AnthropicHistory
 from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.options import merge_options, string_list
-from agent_ls.llm.providers.wire_json import MAX_MEMBERS, encode_body, encode_json
+from agent_ls.llm.providers.wire_json import MAX_MEMBERS, encode_body
 from agent_ls.llm.requests import NamedToolChoice, Request, ToolDefinition
 from agent_ls.memo import Memo
 
@@ -67,18 +67,9 @@ def encode_request(
     whole = merge_options(
         fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
     )
-    messages = history.messages(marked=auto_cache and not history.as_texts)
-    content = encode_body(whole, "messages", [*map(_as_text, messages)] if history.as_texts else messages)
+    messages = adapt_messages(history.messages(marked=auto_cache), history.system, history.forms)
+    content = encode_body(whole, "messages", messages)
     return WireRequest(PATH, _headers(version, betas, options), content)
-
-
-def _as_text(encoded: bytes) -> bytes:
-    """Return a message whose content is one text, if it has only texts."""
-    message = json.loads(encoded)
-    content = message["content"]
-    if isinstance(content, str) or any(block["type"] != "text" for block in content):
-        return encoded
-    return encode_json({**message, "content": "\n\n".join(block["text"] for block in content)})
 
 
 def _headers(version: str, betas: Sequence[str], options: JsonObject) -> Mapping[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -11,6 +10,7 @@ from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import CapabilitiesLookup, ListedModel, ReplyHead, StreamDecoder, WireRequest
 from agent_ls.llm.providers.gemini.errors import NAME, http_error
+from agent_ls.llm.providers.gemini.forms import FIELDS, REFUSALS
 from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.request import VERSION, encode_request
 from agent_ls.llm.providers.gemini.stream import GeminiStream
@@ -21,6 +21,7 @@ from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
+from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.refused_streams import refuses_stream
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
@@ -42,24 +43,13 @@ _DROPPABLE = {
 }
 
 
-# Vertex AI: Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.
-_REFUSES_IDS = re.compile(r"unknown name \W*id\W* at \W*[\w.\[\]]*function_?(call|response)", re.IGNORECASE)
-# Gemma: Developer instruction is not enabled for models/gemma-3-27b-it
-_REFUSES_SYSTEM = re.compile(
-    r"(developer|system)[ _]?instructions? .{0,40}not (enabled|supported)|unknown name \W*system_?instruction",
-    re.IGNORECASE,
-)
-
-
 class GeminiCodec:
     """The codec of Gemini; see Codec for the contract."""
 
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
         self._histories = HistoryCache(GeminiHistory)
-        self._unnumbered = HistoryCache(partial(GeminiHistory, has_ids=False))
-        self._without_ids: set[str] = set()  # the models whose server refuses ids of calls
-        self._without_system: set[str] = set()  # the models that accept no system text
+        self._forms = RefusedForms(REFUSALS, FIELDS)
         self._unstreamed: set[str] = set()  # the models whose server does not stream
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
@@ -82,9 +72,8 @@ class GeminiCodec:
         return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
-        histories = self._unnumbered if request.model in self._without_ids else self._histories
-        history, facts = histories.encode(request), self._facts(request.model)
         model = request.model
+        history, facts = self._histories.encode(request), self._facts(model)
         self._notices.add_unused_effort(request, facts)
         return encode_request(
             request,
@@ -92,17 +81,15 @@ class GeminiCodec:
             facts,
             stream=stream and model not in self._unstreamed,
             fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
-            has_system=model not in self._without_system,
+            forms=self._forms.of(model),
         )
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without an optional field or ids of calls that the server or a proxy refuses, with
-        plain schemas, with the system text as the user's, or with a lower limit of the output.
+        """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
+        contents in another form, or with a lower limit of the output.
         """
-        for words, models in ((_REFUSES_IDS, self._without_ids), (_REFUSES_SYSTEM, self._without_system)):
-            if request.model not in models and words.search(str(error)):
-                models.add(request.model)
-                return True
+        if self._forms.learn(request.model, error, lambda: self.encode(request, stream=True).content):
+            return True
         if request.model not in self._unstreamed and refuses_stream(error):
             self._unstreamed.add(request.model)
             return True

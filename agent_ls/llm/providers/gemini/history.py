@@ -30,6 +30,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.call_names import valid_tool_name
 from agent_ls.llm.providers.gemini.errors import NAME
+from agent_ls.llm.providers.refused_forms import NO_TEXT
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, object_at, objects_at, text_at
 
 # The placeholder that gemini-cli and other clients send for a call without a signature.
@@ -39,15 +40,11 @@ _OLDER = ("gemini-1", "gemini-2", "gemma")  # models that need no signatures, an
 
 
 class GeminiHistory:
-    """A WireHistory. `system` contains the system texts, which are sent outside the contents.
+    """A WireHistory. `system` contains the system texts, which are sent outside the contents."""
 
-    `has_ids`: calls and their results have the ids that the service gave to them.
-    """
-
-    def __init__(self, model: str, *, has_ids: bool = True) -> None:
+    def __init__(self, model: str) -> None:
         self.system: list[str] = []
         self._model = model
-        self._has_ids = has_ids
         self._is_older = model.removeprefix("models/").startswith(_OLDER)
         self._closed: list[bytes] = []
         self._said: list[JsonObject] = []  # parts of the last user content; more parts may follow
@@ -55,7 +52,7 @@ class GeminiHistory:
         self._calls: Mapping[str, JsonObject] = {}  # calls of the last answer, in wire format
 
     def copy(self) -> Self:
-        other = type(self)(self._model, has_ids=self._has_ids)
+        other = type(self)(self._model)
         other.system = [*self.system]
         other._closed = [*self._closed]
         other._said = self._said  # shared, because the list is never changed in place
@@ -76,7 +73,8 @@ class GeminiHistory:
 
     @property
     def contents(self) -> Sequence[bytes]:
-        return [*self._closed, *([_encode("user", self._said)] if self._said else [])]
+        contents = [*self._closed, *([_encode("user", self._said)] if self._said else [])]
+        return contents or [_encode("user", [{"text": NO_TEXT}])]  # there are only instructions
 
     def _append(self, role: str, parts: Sequence[JsonObject]) -> None:
         if not parts:
@@ -89,7 +87,7 @@ class GeminiHistory:
             self._closed[-1] = _encode(role, self._answered)
             return
         if not self._closed:  # the service refuses a conversation that begins with an answer
-            self._closed.append(_encode("user", [{"text": "(no text)"}]))
+            self._closed.append(_encode("user", [{"text": NO_TEXT}]))
         self._closed.append(_encode(role, parts))
         self._answered = parts if role == "model" else ()
 
@@ -102,8 +100,6 @@ class GeminiHistory:
             own = self._own(part)
             if isinstance(part, ToolCallPart):
                 call = own[0] if own else _call(part)
-                if not self._has_ids:
-                    call = {**call, "functionCall": _without_id(object_at(call, "functionCall"))}
                 if not own and not calls and not self._is_older:
                     call = {**call, "thoughtSignature": NO_SIGNATURE}
                 calls[part.id] = object_at(call, "functionCall")
@@ -151,10 +147,6 @@ def _encode(role: str, parts: Sequence[JsonObject]) -> bytes:
 
 def _call(call: ToolCallPart) -> JsonObject:
     return {"functionCall": {"name": valid_tool_name(call.name), "args": arguments_object(call.arguments)}}
-
-
-def _without_id(call: JsonObject) -> JsonObject:
-    return {key: value for key, value in call.items() if key != "id"}
 
 
 def _user(message: Message) -> list[JsonObject]:

@@ -12,10 +12,11 @@ from urllib.parse import quote
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.gemini.errors import NAME
+from agent_ls.llm.providers.gemini.forms import adapt_contents
 from agent_ls.llm.providers.gemini.history import GeminiHistory
 from agent_ls.llm.providers.gemini.schema import to_gemini_schema
 from agent_ls.llm.providers.options import merge_options
-from agent_ls.llm.providers.wire_json import encode_body, encode_json
+from agent_ls.llm.providers.wire_json import encode_body
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
 
 VERSION = "/v1beta"
@@ -33,11 +34,11 @@ def encode_request(
     *,
     stream: bool,
     fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
-    has_system: bool = True,
+    forms: frozenset[str] = frozenset(),
 ) -> WireRequest:
     """Encode the request. `history` contains the encoded messages of the request.
 
-    `fit` removes fields that the server has refused. `has_system` False: send the system text as the user's.
+    `fit` removes fields that the server has refused; `forms` are the forms of contents that it needs (forms.py).
     """
     text = "\n\n".join(history.system)
     system: JsonObject = {"parts": [{"text": text}]} if text else {}
@@ -47,13 +48,12 @@ def encode_request(
         **_format(request.response_format),
     }
     body: dict[str, JsonValue] = {
-        **({"systemInstruction": system} if system and has_system else {}),
+        **({"systemInstruction": system} if system and "systemless" not in forms else {}),
         **_tools(request),
         **({"generationConfig": config} if config else {}),
     }
     whole = merge_options(fit(body), request.provider_options.get(NAME, {}))
-    moved = [encode_json({"role": "user", **system})] if system and not has_system else []
-    content = encode_body(whole, "contents", [*moved, *history.contents])
+    content = encode_body(whole, "contents", adapt_contents(history.contents, text, forms))
     return WireRequest(_path(request.model, stream=stream), {}, content)
 
 

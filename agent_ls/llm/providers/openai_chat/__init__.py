@@ -27,10 +27,9 @@ from agent_ls.llm.providers.openai_chat.abilities import (
     probes_of,
 )
 from agent_ls.llm.providers.openai_chat.adaptations import (
-    Adaptation,
+    REFUSALS,
     adapt_body,
     adapt_messages,
-    find_adaptation,
 )
 from agent_ls.llm.providers.openai_chat.cut_prompts import CutPrompts
 from agent_ls.llm.providers.openai_chat.errors import http_error
@@ -45,6 +44,7 @@ from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
+from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.refused_tools import refuses_tools
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
@@ -87,7 +87,7 @@ class ChatCodec:
             set()
         )  # the models whose answers begin with reasoning that has no opening tag
         self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
-        self._adaptations: dict[str, frozenset[Adaptation]] = {}
+        self._forms = RefusedForms(REFUSALS)
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
@@ -115,7 +115,7 @@ class ChatCodec:
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         textual = self._is_textual(request)
         history = (self._textual if textual else self._native).encode(request)
-        chosen = self._adaptations.get(request.model, frozenset())
+        chosen = self._forms.of(request.model)
         history.keeps_thoughts = "reasoning" in chosen
         server = self._server
         if self._refused.has(request.model, "max_tokens"):
@@ -167,12 +167,14 @@ class ChatCodec:
             return True
         if self._prefills.learn(request, error) or self._files.learn(request, error):
             return True
-        known = self._adaptations.get(request.model, frozenset())
-        if "signed" in known and request.tools and "missing a thought_signature" in str(error):
+        if (
+            "signed" in self._forms.of(request.model)
+            and request.tools
+            and "missing a thought_signature" in str(error)
+        ):
             self._toolless.add(request.model)  # a proxy drops each signature: calls are sent as text
             return True
-        if (adaptation := find_adaptation(error, known)) is not None:
-            self._adaptations[request.model] = known | {adaptation}
+        if self._forms.learn(request.model, error, lambda: self.encode(request, stream=True).content):
             return True
         options = request.provider_options.get(self._provider, {})
         sent = self.encode(request, stream=True).content

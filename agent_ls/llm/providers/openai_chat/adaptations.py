@@ -6,49 +6,25 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from agent_ls.llm.errors import (
-    ContextLengthError,
-    InvalidRequestError,
-    LlmError,
-    NotFoundError,
-    ServerError,
-)
 from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
 from agent_ls.llm.providers.plain_schemas import REFUSED, with_plain_schemas
+from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE
 from agent_ls.llm.providers.wire_json import encode_json
 
-Adaptation: TypeAlias = Literal[
-    "reasoning",
-    "first",
-    "between",
-    "system",
-    "filled",
-    "empty",
-    "short_ids",
-    "ids",
-    "signed",
-    "single",
-    "strings",
-    "typed",
-    "schemas",
-]
-"""How the messages or schemas of a request are changed:
-
-`reasoning`: every answer carries `reasoning_content`. `first`: only the first message is the system's. `between`: an
-answer is between results and the next message. `system`: the system text is a part of the user's first message, and
-roles alternate. `filled`: each message has a text, also beside calls. `empty`: no text is empty. `ids`: the ids of
-calls have only letters, digits, `_` and `-`. `short_ids`: they are nine letters and digits. `signed`: the first call
-of each answer has a signature. `single`: each answer has at most one call. `strings`: each content is a text.
-`schemas`: schemas state only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
-"""
-
-_NOT = r"(\bnot\b|n't\b|cannot|unsupported|invalid|\bonly\b|不支持)"
-_TOOL_CALLS = r"((tool|function)[ _-]?calls?\b|工具调用)"
+# How the messages or schemas of a request are changed:
+#
+# `reasoning`: every answer carries `reasoning_content`. `first`: only the first message is the system's. `between`: an
+# answer is between results and the next message. `system`: the system text is a part of the user's first message, and
+# roles alternate. `filled`: each message has a text, also beside calls. `empty`: no text is empty. `ids`: the ids of
+# calls have only letters, digits, `_` and `-`. `short_ids`: they are nine letters and digits. `signed`: the first call
+# of each answer has a signature. `single`: each answer has at most one call. `strings`: each content is a text.
+# `schemas`: schemas state only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
+#
 # What servers refuse: the part of the messages, and a word of what is wrong with it. The first match decides.
-_REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
+REFUSALS: Mapping[str, re.Pattern[str]] = {
     # DeepSeek: The `reasoning_content` in the thinking mode must be passed back to the API.
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
     "reasoning": re.compile(
@@ -69,15 +45,14 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
-        rf"system\W? role|role.{{0,30}}system|system (message|prompt|instruction)s?.{{0,40}}{_NOT}"
+        rf"system\W? role|role.{{0,30}}system|system (message|prompt|instruction)s?.{{0,40}}{NOT}"
         r"|system is not a|alternat|must (start|begin) with (a )?user|first message must (use|be|have)"
         r"|does not support system|不支持.{0,4}system|only .?user.? and .?assistant|one of .{0,6}user.{0,6}assistant"
         # DeepSeek: does not support successive user or assistant messages
         r"|(successive|consecutive|multiple) (user|assistant)|(user|assistant) messages in a row|expected role"
         r"|expected last role|after the optional system|unexpected role"
     ),
-    # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
-    "short_ids": re.compile(r"\bids?\b.{0,160}length (of )?9\b"),
+    "short_ids": SHORT_IDS,
     # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
     "ids": re.compile(
         r"(tool_?use|tool_call|call)s?[._ \[\]\d'\"]*_?id\b.{0,80}(pattern|invalid|must|length|format|char|too long)"
@@ -86,13 +61,7 @@ _REFUSALS: Mapping[Adaptation, re.Pattern[str]] = {
     ),
     # Gemini through a proxy: Function call is missing a thought_signature in functionCall parts.
     "signed": re.compile(r"missing a `?thought_?signature"),
-    # templates of Llama: This model only supports single tool-calls at once!
-    "single": re.compile(
-        rf"\b(single|one|1) {_TOOL_CALLS}|(multiple|parallel|more than one|并行)\W?{_TOOL_CALLS}.{{0,30}}({_NOT}|$)"
-        rf"|{_TOOL_CALLS} must have length 1|不支持并行"
-        # Bedrock behind a gateway that sends each result in a message of its own
-        r"|expected toolresult blocks|number of toolresult blocks"
-    ),
+    "single": SINGLE,
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
     "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
     "schemas": REFUSED,
@@ -127,24 +96,10 @@ _OF_MORE = frozenset(
 _SIGNED = {
     "google": {"thought_signature": "skip_thought_signature_validator"}
 }  # the service does not check this one
-_NO_TEXT = "(no text)"
 _NO_IMAGE = "(an image, which this server does not accept)"
 
 
-def find_adaptation(error: LlmError, known: frozenset[Adaptation]) -> Adaptation | None:
-    """Return the change after which the server may accept the request; None if there is no further one."""
-    # llama.cpp reports what a chat template refuses with status 500.
-    if isinstance(error, ContextLengthError) or not isinstance(
-        error, InvalidRequestError | ServerError | NotFoundError
-    ):
-        return None
-    if isinstance(error, InvalidRequestError) and error.retryable:
-        return None  # what the model wrote is refused, not what it was asked
-    text = str(error).lower()
-    return next((name for name, words in _REFUSALS.items() if name not in known and words.search(text)), None)
-
-
-def adapt_messages(messages: Sequence[bytes], chosen: frozenset[Adaptation]) -> list[bytes]:
+def adapt_messages(messages: Sequence[bytes], chosen: frozenset[str]) -> list[bytes]:
     """Return the encoded messages in the form that the server accepts."""
     out = [_adapt(message, chosen) for message in messages] if chosen - _OF_MORE else [*messages]
     out = _one_call_each(out) if "single" in chosen else out
@@ -159,7 +114,7 @@ def _is_blank(content: object) -> bool:
 
 
 @lru_cache(maxsize=4096)  # the messages of a conversation are the same bytes in each request
-def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
+def _adapt(encoded: bytes, chosen: frozenset[str]) -> bytes:
     message: dict[str, Any] = json.loads(encoded)
     if chosen & {"ids", "short_ids"}:
         fit = short_call_id if "short_ids" in chosen else valid_call_id
@@ -172,11 +127,11 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
     if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):
         message["reasoning_content"] = " "  # servers check that the field is there; the reasoning is unknown
     if "filled" in chosen and _is_blank(message.get("content")):
-        message["content"] = _NO_TEXT
+        message["content"] = NO_TEXT
     if "empty" in chosen and isinstance(message.get("content"), str) and not message["content"].strip():
-        message["content"] = None if message.get("tool_calls") else _NO_TEXT
+        message["content"] = None if message.get("tool_calls") else NO_TEXT
     if "empty" in chosen and isinstance(parts := message.get("content"), list):
-        message["content"] = [part for part in parts if part.get("text", "x").strip()] or _NO_TEXT
+        message["content"] = [part for part in parts if part.get("text", "x").strip()] or NO_TEXT
     if "strings" in chosen and message.get("content") is None:
         message["content"] = ""
     if "strings" in chosen and isinstance(parts := message.get("content"), list):
@@ -184,7 +139,7 @@ def _adapt(encoded: bytes, chosen: frozenset[Adaptation]) -> bytes:
     return encode_json(message)
 
 
-def adapt_body(body: dict[str, JsonValue], chosen: frozenset[Adaptation]) -> dict[str, JsonValue]:
+def adapt_body(body: dict[str, JsonValue], chosen: frozenset[str]) -> dict[str, JsonValue]:
     """Return the other fields of a request in the form that the server accepts."""
     if "stream" not in body:
         body.pop("stream_options", None)
@@ -220,7 +175,7 @@ def _with_answers(messages: Sequence[bytes]) -> list[bytes]:
     out: list[bytes] = []
     for encoded in messages:
         if out and json.loads(encoded)["role"] == "user" and json.loads(out[-1])["role"] == "tool":
-            out.append(encode_json({"role": "assistant", "content": _NO_TEXT}))
+            out.append(encode_json({"role": "assistant", "content": NO_TEXT}))
         out.append(encoded)
     return out
 
@@ -233,9 +188,9 @@ def _alternate(messages: Sequence[bytes]) -> list[bytes]:
         if message["role"] in ("system", "developer"):
             message["role"] = "user"
         if message["role"] == "assistant" and not out:
-            out.append({"role": "user", "content": _NO_TEXT})
+            out.append({"role": "user", "content": NO_TEXT})
         if message["role"] == "user" and out and out[-1]["role"] == "tool":
-            out.append({"role": "assistant", "content": _NO_TEXT})
+            out.append({"role": "assistant", "content": NO_TEXT})
         if message["role"] == "user" and out and out[-1]["role"] == "user":
             out[-1]["content"] = _join(out[-1]["content"], message["content"])
         else:

@@ -22,8 +22,8 @@ from agent_ls.llm.providers.openai_responses.errors import (
     NAME,
     http_error,
     refuses_custom_tools,
-    refuses_developer,
 )
+from agent_ls.llm.providers.openai_responses.forms import FIELDS, REFUSALS
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.openai_responses.request import encode_request, is_custom
 from agent_ls.llm.providers.openai_responses.response import decode_response
@@ -32,6 +32,7 @@ from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
+from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import parse_object
@@ -62,8 +63,7 @@ class OpenAIResponsesCodec:
     def __init__(self, facts: CapabilitiesLookup) -> None:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
-        self._without_developer = HistoryCache(partial(ResponsesHistory, has_developer=False))
-        self._refusing_developer: set[str] = set()  # the models whose server refuses the developer's messages
+        self._forms = RefusedForms(REFUSALS, FIELDS)
         self._without_custom_tools: set[str] = set()
         self._plain = PlainSchemas()
         self._notices = LeftOutNotices()
@@ -86,15 +86,15 @@ class OpenAIResponsesCodec:
         return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
-        facts, refuses_role = self._facts_of(request.model), request.model in self._refusing_developer
-        histories = self._without_developer if refuses_role else self._histories
+        model, facts = request.model, self._facts_of(request.model)
         self._notices.add_unused_effort(request, facts)
         return encode_request(
             request,
-            histories.encode(request),
+            self._histories.encode(request),
             facts,
             stream=stream,
-            fit=lambda body: self._plain.fit(request.model, self._refused.without(request.model, body)),
+            forms=self._forms.of(model),
+            fit=lambda body: self._plain.fit(model, self._refused.without(model, body)),
         )
 
     def decode(self, request: Request, head: ReplyHead, body: bytes) -> Response:
@@ -112,26 +112,25 @@ class OpenAIResponsesCodec:
         return http_error(request.model, head, body)
 
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
-        """Encode later requests without custom tools, an optional field or details of schemas, or with a lower limit
-        of the output, if `error` shows that the server refuses them.
+        """Encode later requests without custom tools, an optional field or details of schemas, with a lower limit of
+        the output, or with items in another form, if `error` shows that the server refuses them.
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
         if self._files.learn(request, error):
             return True
-        if request.model not in self._refusing_developer and refuses_developer(request, error):
-            self._refusing_developer.add(request.model)
+        facts = self._facts_of(request.model)
+        offers_some = any(is_custom(tool, facts) for tool in request.tools)
+        if offers_some and refuses_custom_tools(error):
+            self._without_custom_tools.add(request.model)
+            return True
+        if self._forms.learn(request.model, error, lambda: self.encode(request, stream=True).content):
             return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent)):
             return True
         body = parse_object(sent) or {}
         if self._refused.learn(request, error, body, request.provider_options.get(NAME, {})):
-            return True
-        facts = self._facts_of(request.model)
-        offers_some = any(is_custom(tool, facts) for tool in request.tools)
-        if offers_some and refuses_custom_tools(error):
-            self._without_custom_tools.add(request.model)
             return True
         return self._plain.learn(request.model, error)
 

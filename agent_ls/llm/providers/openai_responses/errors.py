@@ -17,24 +17,17 @@ from agent_ls.llm.errors import (
     RateLimitError,
     ServerError,
 )
-from agent_ls.llm.messages import JsonObject, Role
+from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.wire_json import object_at, repair_object
-from agent_ls.llm.requests import Request
 
 NAME = "openai"
 
 _OF_CUSTOM_TOOLS = re.compile(
     r"custom|grammar|tool type|(expected|must be) \W{0,2}function|type\W{1,3}of tool"
     r"|tools\W*\d+\W*(?:type|format|function)",
-    re.IGNORECASE,
-)
-
-# Codex: System messages are not allowed / other servers: unknown variant `developer`, expected one of `system`, …
-_OF_DEVELOPER = re.compile(
-    r"(system|developer)\W? (messages?|roles?)\b.{0,40}not|role\b.{0,60}developer|(variant|value)\W{0,3}developer",
     re.IGNORECASE,
 )
 
@@ -96,9 +89,3 @@ def body_error(model: str, failure: ProviderFailure) -> LlmError:
 def refuses_custom_tools(error: LlmError) -> bool:
     """Return whether an error suggests that the server does not support custom tools."""
     return isinstance(error, InvalidRequestError) and bool(_OF_CUSTOM_TOOLS.search(str(error)))
-
-
-def refuses_developer(request: Request, error: LlmError) -> bool:
-    """Return whether a server refuses the messages of the developer that `request` has."""
-    is_refusal = isinstance(error, InvalidRequestError) and _OF_DEVELOPER.search(str(error))
-    return bool(is_refusal) and any(message.role is Role.DEVELOPER for message in request.messages)

@@ -34,20 +34,16 @@ from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
 
 
 class ResponsesHistory:
-    """A WireHistory. `instructions` contains the system texts; `items` are the input items as JSON.
+    """A WireHistory. `instructions` contains the system texts; `items` are the input items as JSON."""
 
-    `has_developer` False: messages of the developer are sent as the user's.
-    """
-
-    def __init__(self, model: str, *, has_developer: bool = True) -> None:
+    def __init__(self, model: str) -> None:
         self.instructions: list[str] = []
         self.items: list[bytes] = []
         self._model = model
-        self._has_developer = has_developer
         self._custom_calls: frozenset[str] = frozenset()
 
     def copy(self) -> Self:
-        other = type(self)(self._model, has_developer=self._has_developer)
+        other = type(self)(self._model)
         other.instructions = [*self.instructions]
         other.items = [*self.items]
         other._custom_calls = self._custom_calls
@@ -71,8 +67,7 @@ class ResponsesHistory:
                 return [_result(part, is_custom=part.tool_call_id in self._custom_calls) for part in results]
             case role:
                 content = _content(message)
-                said_by = role if self._has_developer else Role.USER
-                return [{"type": "message", "role": said_by.value, "content": content}] if content else []
+                return [{"type": "message", "role": role.value, "content": content}] if content else []
 
 
 def _content(message: Message) -> list[JsonObject]:

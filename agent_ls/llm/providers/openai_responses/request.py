@@ -12,6 +12,7 @@ from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ModelCapabilities, WireRequest
 from agent_ls.llm.providers.openai_responses.errors import NAME
+from agent_ls.llm.providers.openai_responses.forms import adapt_body, adapt_items
 from agent_ls.llm.providers.openai_responses.history import ResponsesHistory
 from agent_ls.llm.providers.options import merge_options
 from agent_ls.llm.providers.plain_schemas import with_properties
@@ -30,11 +31,12 @@ def encode_request(
     facts: ModelCapabilities,
     *,
     stream: bool,
+    forms: frozenset[str] = frozenset(),
     fit: Callable[[dict[str, JsonValue]], dict[str, JsonValue]] = lambda body: body,
 ) -> WireRequest:
     """Encode the request. `history` contains the encoded messages of the request.
 
-    `fit` removes fields that the server has refused.
+    `fit` removes fields that the server has refused; `forms` are the forms of items that it needs (forms.py).
     """
     options = request.provider_options.get(NAME, {})
     instructions = "\n\n".join(history.instructions)
@@ -51,9 +53,10 @@ def encode_request(
         "store": False,
     }
     whole = merge_options(
-        fit(body), {key: value for key, value in options.items() if key not in _OWN_OPTIONS}
+        adapt_body(fit(body), forms),
+        {key: value for key, value in options.items() if key not in _OWN_OPTIONS},
     )
-    return WireRequest(PATH, {}, encode_body(whole, "input", history.items))
+    return WireRequest(PATH, {}, encode_body(whole, "input", adapt_items(history.items, instructions, forms)))
 
 
 def _tools(request: Request, facts: ModelCapabilities, *, strict: bool) -> JsonObject:
