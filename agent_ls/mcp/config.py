@@ -32,7 +32,7 @@ project.
 
 NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
 
-VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*(?:\(x86\))?)(?::-([^}]*))?\}")
 INPUT = re.compile(r"(?<!\$)\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
 _OF_EDITOR = re.compile(

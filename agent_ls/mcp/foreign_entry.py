@@ -27,6 +27,19 @@ from agent_ls.mcp.foreign_keys import (
 _OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
 _BARE = re.compile(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
 _INSIDE = re.compile(r"(?<![\w$\\])\$([A-Z_][A-Z0-9_]+)\b")
+_OF_WINDOWS = re.compile(r"%([A-Za-z_]\w{2,}(?:\(x86\))?)%")
+_WINDOWS_NAMES = (
+    *(
+        "APPDATA",
+        "LOCALAPPDATA",
+        "PROGRAMDATA",
+        "ALLUSERSPROFILE",
+        "PROGRAMFILES",
+        "PROGRAMFILES(X86)",
+        "PUBLIC",
+    ),
+    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "COMPUTERNAME"),
+)
 _METADATA = re.compile(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
 _LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authorizationServerUrl", "issuer")
 _LINE = re.compile(r"[\w.-]+ +\S")
@@ -68,6 +81,9 @@ def our_entry(raw: Mapping[str, Any], *, is_literal: bool = False) -> dict[str, 
         entry["args"] = [_as_text(it) for it in args]
         if not is_literal and not runs_line(entry["args"]):
             entry["args"] = [_with_variable(it) for it in entry["args"]]
+    for key in ("command", "cwd"):
+        if isinstance(path := entry.get(key), str) and not is_literal:
+            entry[key] = _OF_WINDOWS.sub(_of_windows, path)
     for key in ("env", "headers"):
         if isinstance(table := _as_table(entry.get(key)), Mapping):
             table = table["headers"] if isinstance(table.get("headers"), Mapping) else table
@@ -235,12 +251,25 @@ def runs_line(args: Sequence[Any]) -> bool:
     return any(isinstance(it, str) and re.fullmatch(r"-\w*c", it) for it in args)
 
 
+def _of_windows(found: re.Match[str]) -> str:
+    """Return a variable in our form. One that Windows does not set itself stays as it is if there is none of its name,
+    and so does a name in small letters, which may be a pattern.
+    """
+    name = found[1]
+    if name.upper() == "USERPROFILE":
+        return "${userHome}"
+    if name.upper() in _WINDOWS_NAMES:
+        return f"${{{name}}}"
+    return f"${{{name}:-{found[0]}}}" if name.isupper() else found[0]
+
+
 def _with_variable(value: Any) -> Any:
-    """Return a text with a variable as in Gemini CLI and in shells (`$NAME`, `Bearer $NAME`) in our form. Within other
-    text, `$NAME` stays as it is if there is no such variable.
+    """Return a text with a variable as in Gemini CLI, in shells (`$NAME`, `Bearer $NAME`) and in Windows (`%NAME%`) in
+    our form. Within other text, `$NAME` stays as it is if there is no such variable.
     """
     if not isinstance(value, str):
         return value
+    value = _OF_WINDOWS.sub(_of_windows, value)
     whole = _BARE.sub(r"\1${\2}", value)
     return _INSIDE.sub(r"${\1:-$\1}", value) if whole == value else whole
 

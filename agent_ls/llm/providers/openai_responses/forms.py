@@ -85,7 +85,9 @@ def _whole(item: dict[str, Any], at: int) -> dict[str, Any]:
     if item.get("role") == "assistant":
         said = item["content"]
         parts = [{"type": "output_text", "text": said}] if isinstance(said, str) else said
-        content: JsonValue = [{"annotations": [], **part} if part["type"] == "output_text" else part for part in parts]
+        content: JsonValue = [
+            {"annotations": [], **part} if part["type"] == "output_text" else part for part in parts
+        ]
         return {"id": f"msg_{at}", "status": "completed", **item, "type": "message", "content": content}
     if item.get("type") == "function_call":
         return {"id": f"fc_{at}", "status": "completed", **item}
