@@ -72,6 +72,10 @@ class GeminiStream:
         self._has_started = self._is_finished = False
 
     def feed(self, frame: Frame) -> Sequence[StreamEvent]:
+        if (
+            frame.data.strip() == "[DONE]" and self._has_started
+        ):  # some gateways end a stream like OpenAI's servers
+            self._finish = self._finish or "STOP"
         if is_keep_alive(frame.data) or frame.data.strip() == "[DONE]":
             return ()
         event = parse_event(frame.data, unmended="candidates")

@@ -262,7 +262,7 @@ class ChatStream:
         ready, is_whole = add_piece(call, raw)
         if call.is_shown and ready:
             self._parts.out.append(ToolCallDelta(call.at, ready))
-        elif self._calls.open is call and not call.is_shown:
+        elif self._calls.open is call and not call.is_shown and call.name:  # some servers name a call later
             self._show_call(call)
         if is_whole and call.is_shown:
             self._end_call(call)
@@ -270,7 +270,7 @@ class ChatStream:
 
     def _begin_call(self, raw: JsonObject, place: int | None) -> OpenCall:
         self._end_part()
-        if (earlier := self._calls.open) is not None and earlier.is_whole:
+        if (earlier := self._calls.open) is not None and earlier.name and earlier.is_whole:
             self._end_call(earlier)
             self._show_waiting()
         made = f"call_{self._id}_{len(self._calls.calls)}"
@@ -278,7 +278,7 @@ class ChatStream:
 
     def _show_waiting(self) -> None:
         """Emit the calls whose start was delayed, in order, up to the first call that is still incomplete."""
-        while (waiting := self._calls.open) is not None:
+        while (waiting := self._calls.open) is not None and waiting.name:
             self._show_call(waiting)
             if not waiting.is_whole:
                 return
