@@ -103,7 +103,9 @@ def _rows_alone(block: str) -> tuple[Mapping[str, object] | None, list[str]]:
             if name not in _PROSE and text.count("[") != text.count("]"):
                 return None, []  # a list without an end: what a subagent may do is never guessed
             repaired.append(name)
-            read = {name: " ".join(text.split()).strip("\"'")}
+            words = " ".join(text.split())
+            is_quoted = words[:1] in ("'", '"') and words.endswith(words[:1])
+            read = {name: words.strip("\"'") if is_quoted else words}
         rows |= read
     return rows or None, repaired
 

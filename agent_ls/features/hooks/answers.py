@@ -54,22 +54,28 @@ def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAn
     """Return the result of a hook process that has exited without a timeout.
 
     Exit code 2 blocks the event, with standard error as the reason, or with the reason in a JSON object if nothing is
-    there. The context and the message in the object count too. Any other code except 0 is a failure of the hook. Lines
-    before a JSON object do not count: start-up files of shells print them.
+    there. The context and the message in the object count too. Any other code except 0 is a failure of the hook, unless
+    its object denies or asks. Lines before a JSON object do not count: start-up files of shells print them.
     """
     if exit_code == STOP_EXIT_CODE:
         said = parse_answer(0, stdout, "", event) if _OBJECT.search(stdout) else HookAnswer()
         reason = stderr.strip() or said.reason or _NO_REASON
         return replace(said, decision="deny", blocks=True, reason=reason, arguments=None, problem="")
     if exit_code != 0:
-        return HookAnswer(problem=f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}")
+        problem = f"the hook ended with exit code {exit_code}: {stderr.strip()[-300:]}"
+        said = parse_answer(0, stdout, "", event) if _OBJECT.search(stdout) else HookAnswer()
+        if said.decision in ("deny", "ask"):
+            return replace(said, arguments=None, message=said.message or problem)
+        return HookAnswer(problem=problem)
     begin = _OBJECT.search(stdout)
     if begin is None:
         if event in DECIDING_EVENTS and (len(stdout) > MAX_CONTEXT or stdout.lstrip()[:1] in ("[", '"')):
             return HookAnswer(problem="the hook printed neither a JSON object nor a short text")
         return HookAnswer(context=stdout.strip()[:MAX_CONTEXT] if event in CONTEXT_EVENTS else "")
     try:
-        read = json.loads(stdout[begin.start() :])
+        read = json.loads(
+            stdout[begin.start() :], strict=False
+        )  # scripts of shells do not escape line breaks
     except (ValueError, RecursionError):
         return HookAnswer(problem="the hook printed a JSON object that cannot be read, or several")
     return _answer(read, event)

@@ -131,6 +131,9 @@ def read_matcher(event: str, matcher: object, tools: str, limit: object) -> Matc
     return replace(found, pattern=f"{found.pattern}, if {limit}", limit=limited)
 
 
+_CONDITION = re.compile(r"\btool(_name|_input\S*)? *(==|matches\b)|&&")
+
+
 def compile_matcher(matcher: object) -> Matcher | None:
     """Compile a matcher; None for all tools.
 
@@ -150,6 +153,11 @@ def compile_matcher(matcher: object) -> Matcher | None:
         return None
     if limits := read_limits(matcher):
         return Matcher(matcher, _names(limits.names), limits.conditions)
+    if _CONDITION.search(matcher):
+        raise TypeError(
+            "it is a condition, but is compared with names of tools: write names such as Write|Edit, and let the "
+            "command check the rest"
+        )
     if not _PLAIN.fullmatch(matcher) or re.search(r"(?<!\w)\(|\)\w|\(\?|\(\w+(\|\w+)+\)", matcher):
         return Matcher(matcher, re.compile(matcher, re.IGNORECASE))
     return Matcher(matcher, _names(re.split(r"[,|]", re.sub(r"\([^()]*\)", "", matcher))))
