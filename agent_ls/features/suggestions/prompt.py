@@ -25,6 +25,9 @@ MIN_REPEATED_CHARS = 4
 With fewer characters, the suggestion may begin with them by chance.
 """
 
+MIN_REPEATED_WORD = 3
+"""The same, for text that ends within or at the end of a word: a repetition would double this word."""
+
 PROMPT = (
     "You complete a file at the cursor of an editor. You are shown the text before and after the cursor. Answer with "
     "the text to insert at the cursor and nothing else: no explanation, no code fence, and nothing that is already "
@@ -35,6 +38,12 @@ PROMPT = (
 
 _FENCED = regex(r"\s*```[^\n`]*\n(?P<text>.*?)\n?```\s*", re.DOTALL)
 _WORD = regex(r"\w")
+_WORD_START = regex(r"\b\w")
+_LETTER = regex(r"[^\W\d_]")
+_NEVER_TWICE = regex(
+    r"(?:async|await|class|const|def|export|from|function|import|let|new|raise|return|self|this|throw|var|yield)[ \t.]+"
+)
+"""Words that no language has twice in a row, unlike `long long x` and `node.next.next`."""
 _BRACKETS = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 
 
@@ -74,17 +83,45 @@ def clean_suggestion(answer: str, before: str, after: str) -> str:
         text = fenced["text"]
     if reveal_controls(text) != text:
         return ""
-    text = _without_line_before(text, before)
+    text = _without_text_before(text, before, after)
     text = _without_text_after(text, normalize_line_endings(after))
     return "\n".join(text.split("\n")[:MAX_LINES]) if text.strip() else ""
 
 
-def _without_line_before(text: str, before: str) -> str:
-    """Remove the start of `text` if it repeats the part of the cursor's line that is before the cursor."""
-    line = re.split(r"[\r\n]", before)[-1].lstrip()
-    unindented = text.lstrip(" \t")
-    is_repeated = len(line.rstrip()) >= MIN_REPEATED_CHARS and unindented.startswith(line)
-    return unindented[len(line) :] if is_repeated else text
+def _without_text_before(text: str, before: str, after: str) -> str:
+    """Remove the start of `text` if it repeats the cursor's line up to the cursor, or the last words of it."""
+    indented = re.split(r"[\r\n]", before)[-1]
+    line = indented.lstrip()
+    if not line:
+        return text
+    if text.startswith(indented):
+        text = text[len(indented) - len(line) :]
+    for start in (0, *(found.start() for found in _WORD_START.finditer(line))):
+        repeated = line[start:]
+        if text.startswith(repeated) and _is_repetition(repeated, is_line=start == 0):
+            return text if _is_joined_word(text, line, before + after) else text[len(repeated) :]
+    return text
+
+
+def _is_repetition(repeated: str, *, is_line: bool) -> bool:
+    """Return whether a suggestion would hardly begin with this text, because it is already before the cursor.
+
+    Only whole lines may end in front of a word: `f(f(x))`, `1, 1` and `a.next.next` are usual.
+    """
+    shown = repeated.rstrip()
+    is_periodic = (repeated * 2).find(repeated, 1) < len(repeated)  # such as `====` and `0, 0, `
+    if is_periodic or (_WORD.search(shown) and not _LETTER.search(shown)):
+        return False
+    if _WORD.match(repeated[-1]):
+        return len(shown) >= MIN_REPEATED_WORD
+    return (is_line and len(shown) >= MIN_REPEATED_CHARS) or bool(_NEVER_TWICE.fullmatch(repeated))
+
+
+def _is_joined_word(text: str, line: str, document: str) -> bool:
+    """Return whether the word at the end of the line, joined with the start of `text`, is a word of the document."""
+    begun = re.split(r"\W", line)[-1]
+    joined = begun + re.split(r"\W", text, maxsplit=1)[0]
+    return len(joined) > len(begun) > 0 and bool(re.search(rf"\b{re.escape(joined)}\b", document))
 
 
 def _without_text_after(text: str, after: str) -> str:
