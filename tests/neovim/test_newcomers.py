@@ -105,3 +105,21 @@ def test_a_hanging_mcp_server_waits_for_an_answer_and_is_then_named_with_the_nex
         nvim.cmd("AgentLs approve")
 
         nvim.wait_screen("The MCP server slow is still starting.", "mcp test slow", "It goes on.")
+
+
+@pytest.mark.req("H10", "H28")
+def test_mode_and_model_of_the_next_session_are_shown_and_follow_the_user(start_real: StartReal) -> None:
+    with AnthropicServer(["Hello."]) as provider:
+        nvim = start_real(provider_variables(provider), provider="anthropic")
+        nvim.cmd("AgentLs")
+        nvim.wait_screen("anthropic · ask")
+        setup = "local setup = require('agent_ls').setup local now = require('agent_ls.config').options "
+        nvim.lua(f"{setup} setup({{ cmd = now.cmd, provider = 'anthropic', model = 'of-setup', mode = 'edits' }})")
+        nvim.wait_screen("of-setup · edits", "of-setup, a key is set")
+
+        nvim.cmd("AgentLs mode plan")
+        nvim.wait_screen("of-setup · plan")
+        nvim.cmd("AgentLs send hello")
+
+        nvim.wait_screen("Hello.", "○ idle", "of-setup · plan")
+        assert provider.requests[0].body["model"] == "of-setup"

@@ -35,7 +35,7 @@ import { ReviewStore } from "./review/store";
 import { ServerLocator } from "./server/locate";
 import { Sessions } from "./sessions/session";
 import { SessionCommands } from "./sessions/actions";
-import { readConfiguration } from "./settings/settings";
+import { SECTION, readConfiguration } from "./settings/settings";
 import { Status } from "./status/status_bar";
 import { HostTerminals } from "./terminals/host";
 import { type CommandRequests, Terminals } from "./terminals/terminals";
@@ -151,7 +151,10 @@ export function activate(extension: vscode.ExtensionContext): void {
     registerCommands({ ctx, panel, review, terminals, library, picker, actions, keys, plans, more }),
   );
   inBackground(log, asking.getReady());
-  extension.subscriptions.push(vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }));
+  extension.subscriptions.push(
+    vscode.workspace.onDidGrantWorkspaceTrust(() => { sessions.forgetNotices(); }),
+    vscode.workspace.onDidChangeConfiguration((change) => { if (change.affectsConfiguration(SECTION)) sessions.onSettings(); }),
+  );
   if (lastSession.isUnfinished) lastSession.reopen();
 }
 

@@ -43,12 +43,21 @@ async function modelChip(actor) {
   await chat.locator(".picker .menu li").first().waitFor({ state: "hidden" });
 }
 
+/** Without a session, the chat displays the mode of the user's settings, also after a change. */
+async function nextMode(actor) {
+  for (const [given, shown] of [["plan", "plan"], [undefined, "ask"]]) {
+    await set(actor, { mode: given });
+    await actor.until(async () => (await mode(actor)) === shown, `the mode ${shown} of the next session`);
+  }
+}
+
 async function trusted(actor) {
   const { workbench } = actor;
   await actor.trust();
   const chat = await actor.chat();
   await chat.getByText("This folder is not trusted").waitFor({ state: "hidden" });
   await workbench.openFile("stock.py");
+  await nextMode(actor);
   await actor.newSession();
   await denies(actor, "As you like.");
   await modelChip(actor);

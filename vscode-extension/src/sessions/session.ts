@@ -39,9 +39,7 @@ export class Sessions extends SessionVerbs {
     super(around);
   }
 
-  get currentId(): string | undefined {
-    return this.current;
-  }
+  get currentId(): string | undefined { return this.current; }
 
   get snapshot(): Snapshot {
     return (this.current === undefined ? undefined : this.live.get(this.current)?.snapshot) ?? this.noSession;
@@ -75,6 +73,9 @@ export class Sessions extends SessionVerbs {
     this.noSession.troubles = [];
     this.notifyListeners({ switched: true });
   }
+
+  /** Draws the settings of the next session again, after the user has changed them. */
+  onSettings(): void { if (this.current === undefined) this.notifyListeners({}); }
 
   /** Handles an event of the server. */
   onEvent(event: AgentEvent): void {

@@ -32,7 +32,11 @@ function M.setup(options)
   if #problems > 0 then
     require("agent_ls.log").warn("setup(): " .. table.concat(problems, "; ") .. " (:help agent-ls-config)")
   end
+  local is_again = is_set_up
   prepare()
+  if is_again then
+    require("agent_ls.chat.view").ask_frame()
+  end
   if config.options.autostart then
     M.autostart()
   end

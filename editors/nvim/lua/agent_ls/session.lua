@@ -2,10 +2,10 @@
 -- Views register listeners, and draw the reported changes.
 local client = require("agent_ls.client")
 local client_requests = require("agent_ls.client_requests")
-local config = require("agent_ls.config")
 local editor_state = require("agent_ls.editor_state")
 local files = require("agent_ls.files")
 local log = require("agent_ls.log")
+local next_session = require("agent_ls.next_session")
 local protocol = require("agent_ls.protocol")
 local snapshot = require("agent_ls.snapshot")
 
@@ -283,17 +283,14 @@ function M.create(options, done)
     is_making = false
     settle(problem)
   end
-  local wanted = { clientKey = protocol.client_key(), workspaceFolder = vim.uri_from_fname(files.find_root()) }
-  for _, name in ipairs({ "provider", "model", "effort", "mode", "review", "worktree" }) do
-    wanted[name] = (options or {})[name] or config.options[name]
-  end
   tell({ session_id = current_id })
-  client.request(method.new_session, wanted, function(problem, result)
+  client.request(method.new_session, next_session.request(options), function(problem, result)
     if problem then
       M.report(problem)
       return made(problem)
     end
     M.open(result.session.id, made)
+    next_session.begun(result.session.id)
   end)
 end
 
@@ -352,11 +349,8 @@ local FOR_NEXT_SESSION = {
 ---@param done fun(result: any)?
 function M.request_for_current(name, params, done)
   if not current_id and not awaited then
-    return M.add_notice(
-      "warn",
-      "There is no session yet.",
-      "Write a message, or use :AgentLs new or :AgentLs resume."
-    )
+    local how = "Write a message, or use :AgentLs new or :AgentLs resume."
+    return M.add_notice("warn", "There is no session yet.", how)
   end
   local with = FOR_NEXT_SESSION[name] and with_next_session or with_session
   with(function(id)
@@ -459,6 +453,11 @@ end
 ---@param wanted table the new settings
 ---@param words string description for the user
 local function configure(wanted, words)
+  if not current_id and not awaited then
+    next_session.choose(wanted)
+    log.notify(("%s, for the next session"):format(words))
+    return tell({})
+  end
   M.change_current(method.configure, wanted, function(result)
     log.notify(("%s, from %s on"):format(words, FROM[result.appliesFrom] or "now"))
     M.update(result.session)

@@ -36,9 +36,12 @@ test("the first message creates a session in the open folder", async () => {
 });
 
 test("before the first message the mode of the next session is shown", async () => {
-  const settings: Configuration = { mode: "edits" };
-  const { sessions } = make({}, { configuration: () => settings });
+  let settings: Configuration = { mode: "edits" };
+  const { sessions, changes } = make({}, { configuration: () => settings });
   assert.equal(sessions.snapshot.session.mode, "edits");
+  settings = { mode: "full" };
+  sessions.onSettings();
+  assert.deepEqual([changes.length, sessions.snapshot.session.mode], [1, "full"]);
   await sessions.configure({ mode: "plan" });
   assert.equal(sessions.snapshot.session.mode, "plan");
 });

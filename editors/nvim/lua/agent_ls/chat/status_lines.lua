@@ -2,6 +2,7 @@
 local canvas = require("agent_ls.chat.canvas")
 local config = require("agent_ls.config")
 local editor_state = require("agent_ls.editor_state")
+local next_session = require("agent_ls.next_session")
 local session = require("agent_ls.session")
 local snapshot = require("agent_ls.snapshot")
 
@@ -65,7 +66,7 @@ local function model(info)
   if info.isWalkthrough then
     return "walkthrough (no model)"
   end
-  return info.model ~= "" and info.model or info.provider or ""
+  return (info.model or "") ~= "" and info.model or info.provider or ""
 end
 
 ---Returns the session's activity; "failed" if an error closed the session. The next message then opens it again.
@@ -193,14 +194,12 @@ end
 ---@return string statusline of the prompt
 function M.render_facts()
   local s = session.snapshot()
-  if not s.session then
-    return " "
-  end
+  local info = s.session or next_session.settings()
   local to_review = require("agent_ls.review.actions").count_open()
   local waiting = to_review > 0 and ("%d to review"):format(to_review) or ""
   local owner = snapshot.is_read_only(s) and "read only: owned by another editor" or ""
-  local effort = s.session.effort and "effort " .. s.session.effort or ""
-  local facts = { model(s.session), s.session.mode or "", effort, owner, waiting, usage(s), cost(s) }
+  local effort = info.effort and "effort " .. info.effort or ""
+  local facts = { model(info), info.mode or "", effort, owner, waiting, usage(s), cost(s) }
   local shown = vim.tbl_filter(function(word) return word ~= "" end, facts)
   local is_full = s.usage and s.usage.window > 0 and s.usage.context >= FULL * s.usage.window
   local full = is_full and " ! :AgentLs compact" or ""

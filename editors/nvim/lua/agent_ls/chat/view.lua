@@ -145,6 +145,9 @@ M.draw = log.guard("drawing the panel", function()
     following = vim.fn.win_findbuf(transcript.buffer()) -- the cursor in the welcome text does not count
   end
   transcript.update(s)
+  if not s.session then
+    transcript.refresh_welcome() -- it names the model of the next session
+  end
   local is_wanted = progress.is_wanted(s)
   transcript.show_progress(is_wanted and progress.render_line(s, transcript.context()) or nil)
   progress.animate(is_wanted, animate)

@@ -4,6 +4,7 @@ local archive = require("agent_ls.archive")
 local client = require("agent_ls.client")
 local config = require("agent_ls.config")
 local files = require("agent_ls.files")
+local next_session = require("agent_ls.next_session")
 local protocol = require("agent_ls.protocol")
 
 local M = {}
@@ -27,9 +28,17 @@ local EXAMPLES = {
 }
 
 local found = { examples = {}, sessions = {} } ---@type agent_ls.Start
+local models ---@type agent_ls.wire.ModelsResult?
 
 ---@return agent_ls.Start
-function M.results() return found end
+function M.results()
+  local wanted = next_session.settings()
+  local id = wanted.provider or models and models.defaultProvider
+  local provider = models and vim.iter(models.providers):find(function(each) return each.id == id end)
+  found.has_key = provider and (provider.hasKey or provider.keyVariable == "")
+  found.model = wanted.model or provider and provider.name
+  return found
+end
 
 ---@return string[] three messages that fit this folder
 local function examples()
@@ -44,18 +53,10 @@ local function examples()
   return out
 end
 
----@param result agent_ls.wire.ModelsResult
-local function take_models(result)
-  local wanted = config.options.provider or result.defaultProvider
-  local provider = vim.iter(result.providers):find(function(each) return each.id == wanted end)
-  found.has_key = provider and (provider.hasKey or provider.keyVariable == "")
-  found.model = config.options.model or provider and provider.name
-end
-
 ---Starts the lookups. Calls `changed` after each result.
 ---@param changed fun()
 function M.look_up(changed)
-  found = { examples = examples(), sessions = {} }
+  found, models = { examples = examples(), sessions = {} }, nil
   if vim.fn.executable(config.options.cmd[1]) == 0 then
     return
   end
@@ -65,7 +66,7 @@ function M.look_up(changed)
   end)
   client.request(protocol.method.models, { look = false }, function(problem, result)
     if result and not problem then
-      take_models(result)
+      models = result
       changed()
     end
   end)
