@@ -114,7 +114,9 @@ def test_mode_and_model_of_the_next_session_are_shown_and_follow_the_user(start_
         nvim.cmd("AgentLs")
         nvim.wait_screen("anthropic · ask")
         setup = "local setup = require('agent_ls').setup local now = require('agent_ls.config').options "
-        nvim.lua(f"{setup} setup({{ cmd = now.cmd, provider = 'anthropic', model = 'of-setup', mode = 'edits' }})")
+        nvim.lua(
+            f"{setup} setup({{ cmd = now.cmd, provider = 'anthropic', model = 'of-setup', mode = 'edits' }})"
+        )
         nvim.wait_screen("of-setup · edits", "of-setup, a key is set")
 
         nvim.cmd("AgentLs mode plan")

@@ -131,7 +131,7 @@ def read_matcher(event: str, matcher: object, tools: str, limit: object) -> Matc
     return replace(found, pattern=f"{found.pattern}, if {limit}", limit=limited)
 
 
-_CONDITION = re.compile(r"\btool(_name|_input\S*)? *(==|matches\b)|&&")
+_CONDITION = regex(r"\btool(_name|_input\S*)? *(==|matches\b)|&&")
 
 
 def compile_matcher(matcher: object) -> Matcher | None:
