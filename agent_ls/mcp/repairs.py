@@ -120,6 +120,15 @@ def _repair_handshake(result: dict[str, Any]) -> None:
     result["serverInfo"] = {"name": "", "version": ""} | (info if isinstance(info, dict) else {})
 
 
+def repair_question(method: object, params: object) -> None:
+    """Add what a form of a server lacks, in place: a form without fields only asks to go on."""
+    if method != "elicitation/create" or not isinstance(params, dict) or "url" in params:
+        return
+    given = params.get("requestedSchema")
+    kept = {name: it for name, it in (given if isinstance(given, dict) else {}).items() if it is not None}
+    params["requestedSchema"] = {"properties": {}, **kept, "type": "object"}
+
+
 def repair_tool(tool: dict[str, Any]) -> None:
     """Make the schema of a tool in a list one that the protocol allows, in place.
 

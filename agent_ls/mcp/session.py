@@ -41,7 +41,7 @@ from agent_ls.mcp.limits import HttpLimits, JudgeAddress
 from agent_ls.mcp.older_version import AskingStream, supported_version
 from agent_ls.mcp.patience import Patient
 from agent_ls.mcp.process import MAX_LINE_BYTES, EndedError, ServerProcess
-from agent_ls.mcp.repairs import as_result, reduce_tool, repair_result, repair_tool
+from agent_ls.mcp.repairs import as_result, reduce_tool, repair_question, repair_result, repair_tool
 from agent_ls.mcp.schemas import is_object_schema
 from agent_ls.mcp.sdk_values import (
     block_of,
@@ -110,8 +110,16 @@ class _ListFilter:
     def remove_invalid(self, message: Any) -> None:
         if isinstance(message, dict) and "result" in message:
             message["result"] = as_result(message["result"])
-        result = message.get("result") if isinstance(message, dict) else getattr(message, "result", None)
+        method, params, result = (
+            message.get(name) if isinstance(message, dict) else getattr(message, name, None)
+            for name in ("method", "params", "result")
+        )
+        repair_question(method, params)
         if isinstance(result, dict):
+            questions = result.get("inputRequests")
+            for asked in questions.values() if isinstance(questions, dict) else ():
+                if isinstance(asked, dict):
+                    repair_question(asked.get("method"), asked.get("params"))
             if result.keys() & {"capabilities", "protocolVersion"}:
                 self.announces_nothing = not result.get("capabilities")
             repair_result(result)

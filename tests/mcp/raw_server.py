@@ -140,7 +140,7 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
         case "hang":
             time.sleep(3600)
         case "progress":
-            token = params.get("_meta", {}).get("progressToken")
+            token = wanted.get("token", params.get("_meta", {}).get("progressToken"))
             for step in range(1, 4):
                 done = {"progressToken": token, "progress": step, "total": 3, "message": f"step {step}"}
                 write({"method": "notifications/progress", "params": done})
