@@ -21,6 +21,8 @@ REFUSED = re.compile(
     rf"|\btools?\b.{{0,40}}(parameters|properties)\b.{{0,20}}unsupported"
     # Gemini: Unknown name "pattern" at 'tools[0].function_declarations[0].parameters': Cannot find field.
     r"|unknown name .{0,40}(function_?declarations|response_?schema)"
+    # Gemini: function_declarations[9].parameters.properties[url].format: only 'enum' and 'date-time' are supported
+    r"|function_?declarations.{0,80}\bonly\b.{0,60}supported"
 )
 """Words, in lower case, by which servers refuse a schema."""
 

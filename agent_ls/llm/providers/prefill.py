@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from agent_ls.llm.errors import InvalidRequestError, LlmError, ServerError
+from agent_ls.llm.errors import LlmError, is_refusal
 from agent_ls.llm.messages import Role, user
 from agent_ls.llm.requests import Request
 
 # llama.cpp: Assistant response prefill is incompatible with enable_thinking.
 # Anthropic: This model does not support assistant message prefill. The conversation must end with a user message.
+# Vertex AI: Requests ending with a model turn are not supported.
 # Mistral: Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant
 _REFUSED = re.compile(
-    r"prefill|must end with a user|expected last role|last message .{0,30}(must|should|cannot) .{0,20}(user|assistant)",
+    r"prefill|must end with a user|ending with an? (model|assistant)"
+    r"|expected last role|last message .{0,30}(must|should|cannot) .{0,20}(user|assistant)",
     re.IGNORECASE,
 )
 CONTINUE = "Continue."
@@ -28,8 +30,11 @@ class Prefills:
     def learn(self, request: Request, error: LlmError) -> bool:
         """Remember a refusal. Return whether the request can be sent once more."""
         is_known = request.model in self._refusing
-        is_refusal = isinstance(error, InvalidRequestError | ServerError) and _REFUSED.search(str(error))
-        if is_known or not is_refusal or not _ends_with_answer(request):
+        if (
+            is_known
+            or not (is_refusal(error) and _REFUSED.search(str(error)))
+            or not _ends_with_answer(request)
+        ):
             return False
         self._refusing.add(request.model)
         return True

@@ -48,6 +48,11 @@ _UNSUPPORTED = re.compile(
 )
 
 
+# MiniMax: invalid params / Gemini: Request contains an invalid argument.
+_UNSTATED = re.compile(
+    r"(invalid (params?|parameters?|requests?|arguments?|inputs?)|bad request)\W*$", re.IGNORECASE
+)
+_OF_ANSWERS = re.compile(r"format|response", re.IGNORECASE)
 _DOTTED = re.compile(r"[\w\[\]]+(\.[\w\[\]]+)*\.")
 
 
@@ -81,12 +86,26 @@ class RefusedFields:
             if place is not None:
                 places[path] = place
         if not places:
-            return False
+            return self._learn_unstated(request, error, body, known)
         # The error is about the field that it names first, and there about the innermost.
         first = _last_of_path(text, places, min(places, key=lambda path: places[path]))
         inner = next((path for path in places if path.startswith(f"{first}.")), first)
         self._refused[request.model] = (*known, inner)
         self._notices.add_left_out(request, inner)
+        return True
+
+    def _learn_unstated(
+        self, request: Request, error: LlmError, body: JsonObject, known: Collection[str]
+    ) -> bool:
+        """Remember the format of the answer, which few servers know, if it is refused without a reason."""
+        if not request.response_format or not _UNSTATED.search(str(error)):
+            return False
+        paths = (path for path in self._droppable if _OF_ANSWERS.search(path) and path not in known)
+        found = next((path for path in paths if _has(body, path.split("."))), None)
+        if found is None:
+            return False
+        self._refused[request.model] = (*known, found)
+        self._notices.add_left_out(request, found)
         return True
 
     def _asked(self, error: LlmError, text: str) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,8 @@ _UNKNOWN = re.compile(
     r"unknown|unrecogni[sz]ed|unexpected|cannot find field|extra (inputs|fields)|additional propert|extraneous"
     r"|not (permitted|allowed|supported)|unsupported|forbidden"
 )
+# Anthropic: messages.65.content.1.tool_use.text: Extra inputs are not permitted
+_OF_BLOCK = re.compile(r"messages\.\d+\.content\.\d+\.(\w+\.(?!cache_control)\w+): extra inputs")
 # what a model or a tool wrote, which may have a key of the same name
 _CONTENTS = ("input", "args", "arguments", "response", "output")
 
@@ -65,6 +67,7 @@ class RefusedForms:
 
     def _asked(self, error: LlmError) -> Iterator[str]:
         text = refusal_text(error)
+        yield from (f"{_FIELD_PREFIX}{found}" for found in _OF_BLOCK.findall(text))
         if _UNKNOWN.search(text):
             for name in self._fields:
                 snake = re.sub("([A-Z])", r"_\1", name).lower()
@@ -86,7 +89,7 @@ def find_forms(refusals: Mapping[str, re.Pattern[str]], text: str) -> Iterator[s
 
 
 def without_fields(messages: Sequence[bytes], chosen: Collection[str]) -> list[bytes]:
-    """Return encoded messages without the fields that the server does not know."""
+    """Return encoded messages without the fields that the server does not know, `TYPE.NAME` only in parts of a type."""
     names = frozenset(name.removeprefix(_FIELD_PREFIX) for name in chosen if name.startswith(_FIELD_PREFIX))
     return [_without(message, names) for message in messages] if names else [*messages]
 
@@ -102,5 +105,6 @@ def _removed(value: Any, names: frozenset[str]) -> JsonValue:
     if not isinstance(value, dict):
         out: JsonValue = value
         return out
-    kept = {key: inner for key, inner in value.items() if key not in names}
+    kind = value.get("type")
+    kept = {key: inner for key, inner in value.items() if not {key, f"{kind}.{key}"} & names}
     return {key: inner if key in _CONTENTS else _removed(inner, names) for key, inner in kept.items()}

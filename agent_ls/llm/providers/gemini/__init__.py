@@ -19,6 +19,7 @@ from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
+from agent_ls.llm.providers.prefill import Prefills
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
@@ -55,6 +56,7 @@ class GeminiCodec:
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
         self._plain = PlainSchemas(typed=True)
+        self._prefills = Prefills()
         self._room = OutputRoom()
 
     @property
@@ -69,7 +71,8 @@ class GeminiCodec:
         return {"x-goog-api-key": secret}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
+        request = self._files.fit(self._prefills.fit(request))
+        return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         model = request.model
@@ -93,7 +96,7 @@ class GeminiCodec:
         if request.model not in self._unstreamed and refuses_stream(error):
             self._unstreamed.add(request.model)
             return True
-        if self._files.learn(request, error):
+        if self._prefills.learn(request, error) or self._files.learn(request, error):
             return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent)) or self._plain.learn(request.model, error):

@@ -24,7 +24,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # OpenRouter: path [1, "id"] expected string, received undefined / another: `input[87]` missing required field
     "whole": re.compile(
         r"type of .item|item\[.content.\]|responseoutput\w+|easyinputmessage|invalid_union|\bannotations\b"
-        r"|invalid responses api request"
+        r"|invalid responses api request|\bbody\W+input\W+str\b"
         r"|\b(id|status|type)\b.{0,60}(required|undefined|missing|expected)"
         r"|(required|missing).{0,60}\b(id|status|type)\b|\binput\W{0,2}\d+\W{0,3}missing required"
     ),
