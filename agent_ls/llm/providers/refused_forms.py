@@ -32,7 +32,7 @@ _UNKNOWN = re.compile(
 # Anthropic: messages.65.content.1.tool_use.text: Extra inputs are not permitted
 _OF_BLOCK = re.compile(r"messages\.\d+\.content\.\d+\.(\w+\.(?!cache_control)\w+): extra inputs")
 # what a model or a tool wrote, which may have a key of the same name
-_CONTENTS = ("input", "args", "arguments", "response", "output")
+_CONTENTS = ("input", "args", "arguments", "response")
 
 
 class RefusedForms:

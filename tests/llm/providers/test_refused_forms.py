@@ -121,6 +121,8 @@ KINDS: list[Any] = [
     ("responses", (user("a"), Message(Role.ASSISTANT, (TextPart("b", own("responses", "message", role="assistant",
         phase="commentary", id="msg_1", content=[{"type": "output_text", "text": "b"}])),)), user("c")),
         "Unknown parameter: 'input[1].phase'.", lambda body: lacks("phase")(body) and "msg_1" in str(body)),
+    ("responses", (user("a"), called("c1"), PICTURE, user("b")), "Unknown parameter: 'input[2].output[1].detail'.",
+        lacks("detail")),
     ("gemini", (user("a"), called("c1"), PICTURE, user("b")),
         UNKNOWN.format("parts", "contents[2].parts[0].function_response"), lambda body: lacks("parts")(body) and any(
             "inlineData" in it for it in items(body))),
