@@ -38,7 +38,11 @@ if TYPE_CHECKING:
     )
     from agent_ls.library.scripted_model import ScriptedModel as ScriptedModel
     from agent_ls.library.session import AgentSession as AgentSession
-    from agent_ls.library.stored import SessionEntry as SessionEntry, list_sessions as list_sessions
+    from agent_ls.library.stored import (
+        SessionEntry as SessionEntry,
+        delete_session as delete_session,
+        list_sessions as list_sessions,
+    )
     from agent_ls.library.streams import EventStream as EventStream
     from agent_ls.library.tools import tool as tool
     from agent_ls.llm.adapter import ProviderAdapter as ProviderAdapter
@@ -154,7 +158,7 @@ _PLACES = {
         "library.replies": "Answerer Approver ChangeReviewer LimitExtender",
         "library.scripted_model": "ScriptedModel",
         "library.session": "AgentSession",
-        "library.stored": "list_sessions SessionEntry",
+        "library.stored": "delete_session list_sessions SessionEntry",
         "library.streams": "EventStream",
         "library.tools": "tool",
         "llm.adapter": "ProviderAdapter",

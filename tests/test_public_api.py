@@ -77,6 +77,7 @@ OTHERS = [
     "WorktreeFile",
     "__version__",
     "create_profile",
+    "delete_session",
     "generate",
     "generate_object",
     "iterate_sync",

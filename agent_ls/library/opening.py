@@ -24,13 +24,13 @@ from agent_ls.library.own_models import OwnAdapter, guarded_profile
 from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
-from agent_ls.library.stored import store_root
+from agent_ls.library.stored import hint_of_state_folder, store_root
 from agent_ls.library.wrong_use import OPEN_PLAIN, name_missing, refuse
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
-from agent_ls.services.errors import AppError, BadChoiceError, UnknownSessionError
+from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.service import OwnProfile
 from agent_ls.services.permissions.trust import Trusting
@@ -261,14 +261,8 @@ async def _open_live(
 ) -> LiveSession:
     """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
     if resume:
-        try:
+        with hint_of_state_folder():
             live = await manager.open_session(resume)
-        except UnknownSessionError as error:
-            error.hint = (
-                "pass the state_dir that it was opened with, or personal=True for a session of the user"
-            )
-            error.__notes__ = [error.hint]
-            raise
         await live.configure(
             provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review
         )

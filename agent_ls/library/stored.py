@@ -1,7 +1,9 @@
-"""The stored sessions of a program, read without opening them."""
+"""The stored sessions of a program, listed and deleted without opening them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +12,13 @@ import anyio.to_thread
 from agent_ls.library.checks import absolute_folder, typed
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events.types import UsageReport
+from agent_ls.services.errors import UnappliedChangesError, UnknownSessionError
 from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.services.store_errors import store_errors
 from agent_ls.store.layout import Layout, StoredSummary, log_path
 from agent_ls.store.pages import maybe_event, open_part
+from agent_ls.store.sessions import SessionStore
+from agent_ls.store.worktrees import has_unapplied
 
 PROGRAMS = "programs"
 """The folder of the user's state folder with the sessions of programs."""
@@ -55,6 +61,40 @@ async def list_sessions(
     """
     root = store_root(state_dir, personal) or state_folder()
     return await anyio.to_thread.run_sync(_read, root, None if folder is None else absolute_folder(folder))
+
+
+@typed
+async def delete_session(
+    session_id: str, *, state_dir: str | Path | None = None, personal: bool = False, force: bool = False
+) -> None:
+    """Delete a stored session and its log. Files of the project stay as they are.
+
+    `state_dir` and `personal` are those that the session was opened with.
+
+    Raises:
+        AppError: there is no such session, it is open, or, without `force`, its worktree may have changes that the
+            user's folder does not have.
+    """
+    await anyio.to_thread.run_sync(_delete, store_root(state_dir, personal), session_id, force)
+
+
+def _delete(root: Path | None, session_id: str, force: bool) -> None:
+    store = SessionStore(root, on_failure=lambda session_id, error: None)
+    with hint_of_state_folder(), store_errors(session_id):
+        if not force and has_unapplied(store.layout.worktree(session_id)):
+            raise UnappliedChangesError(session_id)
+        store.delete(session_id)
+
+
+@contextmanager
+def hint_of_state_folder() -> Iterator[None]:
+    """Let the hint of an unknown session say how a program names the state folder."""
+    try:
+        yield
+    except UnknownSessionError as error:
+        error.hint = "pass the state_dir that it was opened with, or personal=True for a session of the user"
+        error.__notes__ = [error.hint]
+        raise
 
 
 def _read(root: Path, folder: str | None) -> list[SessionEntry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -124,6 +125,55 @@ def test_ctrl_c_in_an_own_tool_is_one_keyboard_interrupt_and_the_session_can_be_
     given = options(tmp_path, FakeProvider([text("Resumed.")]), resume=log.parent.name)
     with agent_ls.open_session_sync(**given) as session:
         assert session.ask("go on") == "Resumed."
+
+
+TERMINAL = """
+import sys
+from pathlib import Path
+import agent_ls
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
+
+def approve(request):
+    print(request.effect["files"][0]["diff"], flush=True)
+    return keys.readline() == b"y\\n"
+
+model = FakeProvider([call("write_file", file_path="made", content="x"), text("Done.")])
+opened = options(Path(sys.argv[1]), model, approve=approve, trusted=True)
+with open(sys.argv[2], "rb", buffering=0) as keys:
+    with agent_ls.open_session_sync(**opened) as session:
+        print(session.ask("go"), flush=True)
+"""
+
+
+@pytest.mark.group("signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo terminals")
+@pytest.mark.parametrize("is_interrupted", [True, False], ids=["ctrl_c", "yes"])
+def test_a_callback_that_waits_for_a_terminal_does_not_keep_the_program(
+    tmp_path: Path, is_interrupted: bool
+) -> None:
+    keyboard, terminal = os.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-c", TERMINAL, str(tmp_path), os.ttyname(terminal)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert running.stdout and running.stdout.readline() == "--- /dev/null\n"
+        if is_interrupted:
+            running.send_signal(signal.SIGINT)
+        else:
+            os.write(keyboard, b"y\n")
+        said, problems = running.communicate(timeout=DEADLINE_S)
+    finally:
+        running.kill()
+        os.close(keyboard)
+        os.close(terminal)
+    assert running.returncode == (-signal.SIGINT if is_interrupted else 0), problems
+    assert said.endswith("Done.\n") is not is_interrupted
+    assert (tmp_path / "project" / "made").exists() is not is_interrupted
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

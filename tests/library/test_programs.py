@@ -22,6 +22,7 @@ import pytest
 import agent_ls
 from agent_ls.llm import Client, build_request
 from tests.docs.pages import ROOT
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("H13")
 
@@ -313,3 +314,38 @@ async def test_a_scripted_model_answers_the_model_client_too() -> None:
     response = await client.complete(build_request("m", "the price?", provider="test"))
     assert response.text == "Two parts: " and response.finish_reason.kind == "tool_calls"
     assert [call.name for call in response.tool_calls] == ["price"]
+
+
+async def test_a_program_deletes_a_stored_session(tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    model = agent_ls.ScriptedModel(("write_file", {"file_path": "made", "content": "x"}), "One.")
+    async with agent_ls.open_session(**options(tmp_path, model, mode="edits")) as session:
+        await session.ask("first")
+        copy = await session.fork()
+        with pytest.raises(agent_ls.AppError, match="is open in this program"):
+            await agent_ls.delete_session(session.id, state_dir=place)
+        await agent_ls.delete_session(copy, state_dir=place)
+        assert [it.id for it in await agent_ls.list_sessions(state_dir=place)] == [session.id]
+    await agent_ls.delete_session(session.id, state_dir=place)
+    assert await agent_ls.list_sessions(state_dir=place) == [] and not [*place.rglob("log.jsonl")]
+    assert (tmp_path / "project" / "made").exists()
+    for gone in (session.id, copy, "../project"):
+        with pytest.raises(agent_ls.AppError) as caught:
+            await agent_ls.delete_session(gone, state_dir=place)
+        assert "state_dir" in caught.value.hint
+
+
+async def test_changes_that_only_a_worktree_has_are_not_deleted_without_force(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    git(project, "init", "--quiet")
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "Begin")
+    place = tmp_path / "state"
+    model = agent_ls.ScriptedModel(("write_file", {"file_path": "made", "content": "x"}), "One.")
+    given = options(tmp_path, model, worktree="head", trusted=True, approve=lambda request: True)
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("first")
+    with pytest.raises(agent_ls.AppError, match="worktree"):
+        await agent_ls.delete_session(session.id, state_dir=place)
+    await agent_ls.delete_session(session.id, state_dir=place, force=True)
+    assert await agent_ls.list_sessions(state_dir=place) == [] and not [*place.rglob("made")]
