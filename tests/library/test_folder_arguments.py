@@ -63,6 +63,13 @@ async def test_a_relative_folder_in_a_deleted_current_folder_is_refused(
         await agent_ls.list_sessions(".", state_dir=tmp_path / "state")
 
 
+async def test_a_local_environment_takes_a_path(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    environment = LocalEnvironment(tmp_path)
+    assert environment.working_directory() == str(tmp_path)
+    assert await environment.read_bytes(str(tmp_path / "a")) == b"x"
+
+
 @pytest.mark.parametrize("folder", ["a\0b", "a\ud800b", "x" * 5000], ids=["nul", "surrogate", "too long"])
 async def test_a_folder_that_cannot_exist_is_refused_with_a_message_that_can_be_printed(folder: str) -> None:
     with pytest.raises(agent_ls.AppError) as caught:

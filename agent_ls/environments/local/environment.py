@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import anyio
 from anyio import to_thread
@@ -75,7 +76,7 @@ class LocalEnvironment:
     @typed
     def __init__(
         self,
-        working_directory: str,
+        working_directory: str | Path,
         *,
         env_policy: EnvRules | EnvPolicy | Callable[[], EnvRules] = "filtered",
         environ: Mapping[str, str] | None = None,
@@ -97,7 +98,7 @@ class LocalEnvironment:
         try:
             self._root = os.path.abspath(working_directory)
         except FileNotFoundError:  # it is relative to the current folder, which was deleted
-            raise PathNotFoundError(working_directory) from None
+            raise PathNotFoundError(str(working_directory)) from None
         add_workspace(self._root)
         variables = dict(os.environ) if environ is None else environ
         inherited = without_other_repository(
