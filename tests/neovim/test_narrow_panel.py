@@ -56,12 +56,19 @@ def a_question(panel: Panel) -> None:
     panel.server.emit("question_asked", asked)
 
 
+def a_folder_to_trust(panel: Panel) -> None:
+    data = {"requestId": "a1", "callId": "", "tool": "", "summary": "/w", "reason": "Until then it only reads."}
+    effect = {"folder": "/w"}
+    panel.server.emit("approval_requested", data | {"effect": effect, "digest": "d", "rules": []})
+
+
 STATES: dict[str, tuple[Callable[[Panel], None], Sequence[str]]] = {
     "names of deep files": (calls_of_deep_files, ("Invoices.java", "Customers.java +12 −3")),
     "outcomes of subagents": (subagents, ("reached its limit · 20 rounds", "at work · 1 round")),
     "a finding": (finding, ("✗ one.txt:2", "Divides by zero when there", "looks.")),
     "a session of another editor": (another_owner, ("read only  :AgentLs takeover",)),
     "a wide message": (a_wide_message_and_a_request, ("◆ waiting for you",)),
+    "a folder to trust": (a_folder_to_trust, ("a trust it  d do not", "<M-a> trust it  <M-d> do not")),
     "keys of a question": (a_question, ("<CR> choose   a answer", "d leave it open")),
 }
 

@@ -163,8 +163,10 @@ function M.render_keys()
   end
   local asked = snapshot.pending_approvals(s)[1]
   if asked then
-    add("prompt_allow", require("agent_ls.chat.view").has_more_of(asked) and "read on" or "allow")
-    add("prompt_deny", "deny")
+    local is_trust = (asked.request.effect or {}).folder ~= nil
+    local allow = is_trust and "trust it" or "allow"
+    add("prompt_allow", require("agent_ls.chat.view").has_more_of(asked) and "read on" or allow)
+    add("prompt_deny", is_trust and "do not" or "deny")
   elseif snapshot.describe_activity(s) == "waiting" and snapshot.has_proposals(s) then
     parts[#parts + 1] = "%#AgentLsKey#:AgentLs next%#AgentLsDim# to the change"
   elseif require("agent_ls.plan").read_lines() then
