@@ -233,8 +233,11 @@ class SessionState:
         """Apply a recorded event."""
         self.proposed.follow(envelope.event)
         self.turn_id = envelope.turn_id or self.turn_id
+        self._of_any_agent(envelope)
         if envelope.agent_id:
-            self._of_agent(envelope)
+            self.agents.event(envelope)
+            if isinstance(envelope.event, AssistantTextEnd | ReasoningEnd):
+                self.outputs.pop(envelope.event.part_id, None)
             return
         match envelope.event:
             case AssistantTextStart() | ReasoningStart() | AssistantTextEnd() | ReasoningEnd() as part:
@@ -242,25 +245,14 @@ class SessionState:
             case ToolCallStart() as start:
                 self._fold_start(start)
             case ToolCallEnd() as end:
-                self._call_ended(end.call_id)
                 self.ends.append(replace(end, output=""))
                 if round_ := self.round or self.early:
                     round_.ends[end.call_id] = end
-            case FileChange(call_id=call_id, path=path):
-                self.filed.add((call_id, path))
-            case ApprovalRequested() as request:
-                self.approvals[request.request_id] = request
-            case ApprovalResolved() as resolved:
-                self._fold_decision(resolved)
             case QuestionAsked() as question:
                 self.questions[question.question_id] = question
             case QuestionAnswered(question_id=question_id, client_key=key):
                 self.questions.pop(question_id, None)
                 self._answer(key, Submitted(envelope.turn_id))
-            case TerminalOpen() as terminal:
-                self.terminals[terminal.terminal_id] = terminal
-            case TerminalExit() as ended:
-                self._fold_exit(ended)
             case SessionStart(provider=provider, model=model):
                 self.provider, self.model, self.is_closed = provider, model, False
                 self.left_running.clear()
@@ -270,8 +262,8 @@ class SessionState:
                     self._end_turn()
             case ProcessingEnd():
                 self._end_turn()
-            case UsageReport(total_cost_usd=cost_usd, calibration=calibration):
-                self.cost_usd, self.calibration = cost_usd, calibration
+            case UsageReport(calibration=calibration):
+                self.calibration = calibration
             case Compaction(client_key=key, compaction_id=compaction_id) as compaction:
                 self._answer(key, Submitted(compaction_id=compaction_id))
                 self.compaction = compaction if compaction.status == "started" else None
@@ -295,20 +287,14 @@ class SessionState:
         )
 
     def _fold_start(self, start: ToolCallStart) -> None:
-        self.call_ids.add(start.call_id)
         if self.round is None and self.early is None:
             self.early = Round()
         if round_ := self.round or self.early:
             round_.starts[start.index] = start
 
-    def _of_agent(self, envelope: Envelope) -> None:
-        """Apply a subagent's event to the subagent. Events that concern the session are applied to the
-        session as well.
-        """
-        self.agents.event(envelope)
+    def _of_any_agent(self, envelope: Envelope) -> None:
+        """Apply an event that concerns the session, whether it is the main agent's or a subagent's."""
         match envelope.event:
-            case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
-                self.outputs.pop(part_id, None)
             case ToolCallStart(call_id=call_id):
                 self.call_ids.add(call_id)
             case ToolCallEnd(call_id=call_id):
