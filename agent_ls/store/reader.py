@@ -47,9 +47,6 @@ class StoredSession:
         """The last title that was set; without a title, the beginning of the first user message."""
         return self.state.title or self.header.title or self.state.first_words
 
-    def events_since(self, seq: int) -> tuple[StoredEvent, ...]:
-        return tuple(event for event in self.events if event.seq > seq)
-
 
 def read_session(path: Path) -> StoredSession:
     """Read a log, even while another process writes to it.

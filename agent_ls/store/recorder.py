@@ -25,7 +25,7 @@ from agent_ls.patterns import regex
 from agent_ls.store.errors import UnknownOutputError
 from agent_ls.store.journal import HunkPositions, Intent, ProposalRecord, RecordedWrite
 from agent_ls.store.log import FILE_MODE, OPEN_FLAGS, SessionLog, event_record, make_private_folder, record
-from agent_ls.store.records import images_to_json, prefix_to_json, result_to_json, turn_to_json
+from agent_ls.store.records import part_to_json, prefix_to_json, turn_to_json
 from agent_ls.system import replace_file
 
 LATEST_KINDS = frozenset(("usage", "plan"))
@@ -116,10 +116,10 @@ class StoreRecorder:
         self._log.append(record("partial", {"partId": part_id, "offset": offset, "text": text[offset:]}))
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
-        self._log.append(record("result", {"callId": call_id, "part": result_to_json(result)}))
+        self._log.append(record("result", {"callId": call_id, "part": part_to_json(result)}))
 
     def images(self, message_id: str, images: Sequence[ImagePart]) -> None:
-        self._log.append(record("images", {"id": message_id, "images": images_to_json(images)}))
+        self._log.append(record("images", {"id": message_id, "images": list(map(part_to_json, images))}))
 
     def record_read(self, path: str, digest: str) -> None:
         self._log.append(record("shown", {"path": path, "digest": digest}))

@@ -5,7 +5,7 @@ provider's JSON and must stay unchanged.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias, assert_never
 
@@ -46,15 +46,15 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
     record: dict[str, Any] = {"type": turn.type, "timestamp": turn.timestamp}
     match turn:
         case UserTurn():
-            record |= {"content": turn.content, "images": [_part_to_json(image) for image in turn.images]}
+            record |= {"content": turn.content, "images": [part_to_json(image) for image in turn.images]}
             record |= {"context": turn.context} if turn.context else {}
         case SystemTurn():
             record |= {"content": turn.content}
         case SteeringTurn():
-            images = [_part_to_json(image) for image in turn.images]
+            images = [part_to_json(image) for image in turn.images]
             record |= {"content": turn.content, "source": turn.source, "images": images}
         case ToolResultsTurn():
-            record |= {"results": [_part_to_json(result) for result in turn.results]}
+            record |= {"results": [part_to_json(result) for result in turn.results]}
         case CompactionTurn():
             record |= {
                 "content": turn.content,
@@ -65,7 +65,7 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
             }
         case AssistantTurn():
             record |= {
-                "parts": [_part_to_json(part) for part in turn.message.parts],
+                "parts": [part_to_json(part) for part in turn.message.parts],
                 "usage": _usage_to_json(turn.usage),
                 "responseId": turn.response_id,
                 "provider": turn.provider,
@@ -138,14 +138,6 @@ def _usage(record: Json) -> Usage:
     return Usage(**{name: record[name] for name in Usage.__slots__ if name in record})
 
 
-def result_to_json(result: ToolResultPart) -> dict[str, Any]:
-    return _part_to_json(result)
-
-
-def images_to_json(images: Sequence[ImagePart]) -> list[dict[str, Any]]:
-    return [_part_to_json(image) for image in images]
-
-
 def images_from_json(record: Json) -> tuple[ImagePart, ...]:
     """Return the images in the field `images`.
 
@@ -153,15 +145,6 @@ def images_from_json(record: Json) -> tuple[ImagePart, ...]:
         KeyError, TypeError, ValueError: the record is incomplete.
     """
     return tuple(_image(image) for image in record["images"])
-
-
-def result_from_json(record: Json) -> ToolResultPart:
-    """Restore a tool result.
-
-    Raises:
-        KeyError, TypeError: not a result.
-    """
-    return _result(record)
 
 
 def _turn(record: Json) -> Turn | None:
@@ -177,7 +160,7 @@ def _turn(record: Json) -> Turn | None:
                 _text(record["content"]), timestamp, record["source"], images_from_json(record)
             )
         case "tool_results":
-            return ToolResultsTurn(tuple(_result(result) for result in record["results"]), timestamp)
+            return ToolResultsTurn(tuple(result_from_json(result) for result in record["results"]), timestamp)
         case "compaction":
             return CompactionTurn(
                 _text(record["content"]),
@@ -202,7 +185,7 @@ def _turn(record: Json) -> Turn | None:
             return None
 
 
-def _part_to_json(part: ContentPart) -> dict[str, Any]:
+def part_to_json(part: ContentPart) -> dict[str, Any]:
     match part:
         case TextPart():
             cited = {"citations": [asdict(citation) for citation in part.citations]} if part.citations else {}
@@ -219,14 +202,11 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
             found = {"queries": [*part.queries], "sources": [asdict(source) for source in part.sources]}
             return {"type": "opaque", **_origin_to_json(part.origin), "search": found}
         case ImagePart():
-            data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
-            detail = {"detail": part.detail} if part.detail else {}
-            return {"type": "image", "data": data, "mediaType": part.media_type, "url": part.url, **detail}
-        case DocumentPart() | AudioPart():
-            kind = "document" if isinstance(part, DocumentPart) else "audio"
-            data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
-            name = {"name": part.name} if isinstance(part, DocumentPart) else {}
-            return {"type": kind, "data": data, "mediaType": part.media_type, "url": part.url, **name}
+            return _file_to_json("image", part) | ({"detail": part.detail} if part.detail else {})
+        case DocumentPart():
+            return _file_to_json("document", part) | {"name": part.name}
+        case AudioPart():
+            return _file_to_json("audio", part)
         case ToolResultPart():
             return {
                 "type": "tool_result",
@@ -234,10 +214,15 @@ def _part_to_json(part: ContentPart) -> dict[str, Any]:
                 "name": part.name,
                 "content": part.content,
                 "isError": part.is_error,
-                "images": [_part_to_json(image) for image in part.images],
+                "images": [part_to_json(image) for image in part.images],
             }
         case never:
             assert_never(never)
+
+
+def _file_to_json(kind: str, part: ImagePart | DocumentPart | AudioPart) -> dict[str, Any]:
+    data = None if part.data is None else base64.b64encode(part.data).decode("ascii")
+    return {"type": kind, "data": data, "mediaType": part.media_type, "url": part.url}
 
 
 def _part(record: Json) -> ContentPart | None:
@@ -260,7 +245,7 @@ def _part(record: Json) -> ContentPart | None:
         case "audio":
             return AudioPart(*_file(record))
         case "tool_result":
-            return _result(record)
+            return result_from_json(record)
         case _:
             return None
 
@@ -285,7 +270,12 @@ def _source(record: Json) -> Source:
     return Source(_text(record["url"]), _text(record["title"]))
 
 
-def _result(record: Json) -> ToolResultPart:
+def result_from_json(record: Json) -> ToolResultPart:
+    """Restore a tool result.
+
+    Raises:
+        KeyError, TypeError: not a result.
+    """
     return ToolResultPart(
         _text(record["id"]),
         _text(record["name"]),

@@ -111,7 +111,7 @@ def test_lines_that_cannot_be_read_are_skipped_and_reported(tmp_path: Path) -> N
     stored = read_session(path)
     assert stored.last_seq == 5
     assert [event.seq for event in stored.events] == [1, 2, 5]
-    assert [event.seq for event in stored.events_since(1)] == [2, 5]
+    assert [event.seq for event in stored.events if event.seq > 1] == [2, 5]
     named = " ".join(stored.problems)
     assert all(f"line {number} was skipped" in named for number in (3, 4, 5, 7, 9, 10, 13))
     assert "events 3 to 4" in named
