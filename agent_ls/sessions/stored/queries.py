@@ -60,8 +60,12 @@ class StoredSessionInfo:
 
 def state_layout() -> Layout:
     """Return the store below the folder that AGENT_LS_STATE_DIR names, else below the user's state folder."""
+    return Layout(_chosen_folder())
+
+
+def _chosen_folder() -> Path | None:
     chosen = os.environ.get(STATE_VARIABLE)
-    return Layout(Path(chosen) if chosen else None)
+    return Path(chosen) if chosen else None
 
 
 class StoredSessions:
@@ -71,10 +75,7 @@ class StoredSessions:
     """
 
     def __init__(self) -> None:
-        chosen = os.environ.get(STATE_VARIABLE)
-        self._store = SessionStore(
-            Path(chosen) if chosen else None, on_failure=lambda session_id, error: None
-        )
+        self._store = SessionStore(_chosen_folder(), on_failure=lambda session_id, error: None)
 
     def list_sessions(self, workspace: str | None) -> list[StoredSessionInfo]:
         """Return the sessions of a workspace, newest first. None: of all workspaces."""
