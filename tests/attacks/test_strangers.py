@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ OF_GIT = (
     "git tag --format='%(raw)'", "git for-each-ref --format '%(*raw)%(raw)'",
     "git show -s blob", "git show --stat blob", "git show --name-only blob", "git show --no-patch --oneline blob",
 )  # fmt: skip
+COMPILED = "json.cpython-311-x86_64-linux-gnu.so"
 RUNS_A_FILE = (
     "python3 -m json.tool c.json",
     "cat c.json | python3 -m json.tool",
@@ -83,26 +85,6 @@ def test_a_usual_line_of_the_same_form_needs_no_approval(line: str, scratch: Scr
     assert scratch.is_silent(line)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "_json.py",
-        "json.py",
-        "_struct.py",
-        "json.abi3.so",
-        "json.cpython-311-x86_64-linux-gnu.so",
-        "re/__init__.py",
-    ],
-)
-@pytest.mark.parametrize("line", RUNS_A_FILE)
-def test_python_with_a_module_of_the_folder_is_asked_about(line: str, name: str, scratch: Scratch) -> None:
-    assert scratch.is_silent(line)
-    for folder in (scratch.work, scratch.work / "src"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("open('made', 'w')\n")
-    assert not scratch.is_silent(line)
-
-
 def test_python_runs_a_module_of_the_folder(scratch: Scratch) -> None:
     (scratch.work / "_json.py").write_text("open('made', 'w')\n")
     scratch.run(RUNS_A_FILE[0])
@@ -112,6 +94,9 @@ def test_python_runs_a_module_of_the_folder(scratch: Scratch) -> None:
 @pytest.mark.parametrize(
     ("line", "name"),
     [
+        *product(
+            RUNS_A_FILE, ("_json.py", "json.py", "_struct.py", "json.abi3.so", COMPILED, "re/__init__.py")
+        ),
         ("python3 -m pip list", "pip.py"),
         ("python3 -m pip show x", "pip/__init__.py"),
         ("cd src && python3 -m pip --version", "_manylinux.py"),
@@ -123,9 +108,7 @@ def test_python_runs_a_module_of_the_folder(scratch: Scratch) -> None:
         ("python3 -m sysconfig", "_sysconfigdata__x86_64-linux-gnu.py"),
     ],
 )
-def test_python_that_imports_is_asked_about_beside_such_a_module(
-    line: str, name: str, scratch: Scratch
-) -> None:
+def test_python_with_a_module_of_the_folder_is_asked_about(line: str, name: str, scratch: Scratch) -> None:
     assert scratch.is_silent(line)
     for folder in (scratch.work, scratch.work / "src"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

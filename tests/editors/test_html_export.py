@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from agent_ls.loop.events.items import Item, SaidItem, UserMessage
 from agent_ls.sessions.export.html_page import page
+from tests.support.web_server import serving
 
 CHROMIUM = shutil.which("chromium") or ""
 
@@ -37,15 +37,8 @@ def counting_server() -> Iterator[tuple[str, list[str]]]:
         def log_message(self, format: str, *args: object) -> None:
             return
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", seen
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Handler) as port:
+        yield f"http://127.0.0.1:{port}", seen
 
 
 def rendered(file: Path, profile: Path) -> str:

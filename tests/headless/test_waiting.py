@@ -36,18 +36,14 @@ def test_a_long_wait_is_told_with_its_time_and_cleared_at_the_end() -> None:
     assert said[0] == "" and said[1].startswith("Checking\u2026 0 s") and said[-1] == ""
 
 
-def test_a_short_wait_is_not_told() -> None:
-    terminal = Terminal(is_terminal=True)
-    with waiting_line("Checking", terminal, first_s=3600):
+@pytest.mark.parametrize(
+    ("is_terminal", "first_s"), [(True, 3600), (False, 0)], ids=["short", "no person reads"]
+)
+def test_a_short_wait_and_one_that_no_person_sees_have_no_line(is_terminal: bool, first_s: float) -> None:
+    terminal = Terminal(is_terminal=is_terminal)
+    with waiting_line("Checking", terminal, first_s=first_s):
         pass
     assert terminal.getvalue() == ""
-
-
-def test_nothing_is_told_where_no_person_reads() -> None:
-    file = Terminal(is_terminal=False)
-    with waiting_line("Checking", file, first_s=0):
-        pass
-    assert file.getvalue() == ""
 
 
 def test_the_line_ends_when_the_command_fails_and_the_failure_is_kept() -> None:

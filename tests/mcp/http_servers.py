@@ -6,11 +6,13 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import uvicorn
 from mcp.server import MCPServer
+
+from tests.support.web_server import serving
 
 
 def counting_server() -> MCPServer:
@@ -77,12 +79,5 @@ def answering(
         def log_message(self, format: str, *args: Any) -> None:
             """Print nothing; tests read `seen`."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as port:
+        yield f"http://127.0.0.1:{port}/mcp"

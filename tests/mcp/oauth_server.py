@@ -13,9 +13,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
+
+from tests.support.web_server import serving
 
 SESSION = "Mcp-Session-Id"
 PRM = "/.well-known/oauth-protected-resource"
@@ -335,14 +337,9 @@ def login_server(odd: LoginOddities) -> Iterator[Seen]:
         def log_message(self, format: str, *args: Any) -> None:
             """Print nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    seen.at = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        seen.ended.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as port:
+        seen.at = f"http://127.0.0.1:{port}"
+        try:
+            yield seen
+        finally:
+            seen.ended.set()

@@ -37,6 +37,19 @@ class WebServer:
 
 
 @contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """Run a server on 127.0.0.1 whose requests `handler` answers; yield its port."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, name="web", daemon=True)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join(DEADLINE_S)
+
+
+@contextmanager
 def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:  # the name that http.server calls
@@ -64,12 +77,6 @@ def web_server(pages: Mapping[str, Answer]) -> Iterator[WebServer]:
         def log_message(self, *_: object) -> None:
             return
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made = WebServer(dict(pages), server.server_port)
-        thread = threading.Thread(target=server.serve_forever, name="web", daemon=True)
-        thread.start()
-        try:
-            yield made
-        finally:
-            server.shutdown()
-            thread.join(DEADLINE_S)
+    with serving(Handler) as port:
+        made = WebServer(dict(pages), port)
+        yield made
