@@ -34,13 +34,11 @@ class MovedHunks:
         send: Callable[[str, bytes], None],
         start: TaskStarter,
         read: Callable[[str], Awaitable[None]],
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._find = find
         self._send = send
         self._start = start
         self._read = read
-        self._sleep = sleep
         self._waiting: set[str] = set()
         self._unread: set[str] = set()
 
@@ -56,7 +54,7 @@ class MovedHunks:
         self.handle_change(path)
 
     async def _send_later(self, path: str) -> None:
-        await self._sleep(SEND_DELAY_S)
+        await anyio.sleep(SEND_DELAY_S)
         try:
             while path in self._unread:
                 self._unread.discard(path)

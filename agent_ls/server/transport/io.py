@@ -40,14 +40,7 @@ class ThreadWriter:
     dropped.
     """
 
-    def __init__(
-        self,
-        fd: int,
-        on_broken: Callable[[], None],
-        *,
-        high_water_bytes: int = HIGH_WATER_BYTES,
-        full_bytes: int = FULL_BYTES,
-    ) -> None:
+    def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
         self._fd = fd
         self._own_fd = _open_again(fd)
         self._write_at_once = (
@@ -58,12 +51,10 @@ class ThreadWriter:
         self._context = (
             contextvars.copy_context()
         )  # callbacks from the thread run in this context, because the thread's own is empty (see server.py)
-        self._high = high_water_bytes
         self._size = 0
         self._broken = False
         self._lock = threading.Lock()
         self._room = asyncio.Event()
-        self._full = full_bytes
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="agent-ls writer", daemon=True)
         self._thread.start()
@@ -75,7 +66,7 @@ class ThreadWriter:
     @property
     def is_full(self) -> bool:
         """Whether so much data is unsent that no more messages may be read."""
-        return self._size > self._full
+        return self._size > FULL_BYTES
 
     def write(self, data: bytes) -> None:
         with self._lock:
@@ -90,10 +81,10 @@ class ThreadWriter:
 
     async def drain(self) -> None:
         """Wait until fewer bytes than the high water mark are unsent, or the other side has disconnected."""
-        while self._size > self._high:
+        while self._size > HIGH_WATER_BYTES:
             self._room.clear()
             # Check again: the writer thread may have written, and set the event, between the two lines above.
-            if self._size > self._high:
+            if self._size > HIGH_WATER_BYTES:
                 await self._room.wait()
 
     def close(self) -> None:
@@ -140,7 +131,7 @@ class ThreadWriter:
     def _count_written(self, count: int) -> None:
         with self._lock:
             self._size -= count
-        if self._size <= self._high and not self._room.is_set():
+        if self._size <= HIGH_WATER_BYTES and not self._room.is_set():
             self._call(self._room.set)
 
     def _break(self) -> None:

@@ -6,11 +6,10 @@ Properties of the environment, such as date and git state, are gathered once, at
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from os.path import join
 from time import monotonic_ns
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -163,10 +162,6 @@ class SessionPrompts:
         return profile.build_system_prompt(
             self._facts, documents=documents, user_instructions=user_instructions
         )
-
-
-def facts_to_json(facts: EnvironmentFacts) -> dict[str, Any]:
-    return asdict(facts)
 
 
 def facts_from_json(raw: object) -> EnvironmentFacts | None:

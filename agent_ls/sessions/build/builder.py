@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from agent_ls.services.context.prompts import (
     PromptWorkspace,
     SessionPrompts,
     facts_from_json,
-    facts_to_json,
 )
 from agent_ls.services.models.other_models import ConfiguredModels
 from agent_ls.services.permissions.paths import PathBounds, places_of
@@ -207,7 +207,7 @@ def _own_prompts(draft: SessionDraft) -> SessionPrompts:
             else lambda root: PathBounds(places_of(root, worktree=location.worktree_root)),
         ),
         facts=facts_from_json(draft.config.get("environment")),
-        keep=lambda facts: draft.stored.remember({"environment": facts_to_json(facts)}),
+        keep=lambda facts: draft.stored.remember({"environment": asdict(facts)}),
         reads=gate.reads,
     )
 

@@ -35,10 +35,9 @@ _START = Path(__file__).resolve().parents[3] / "relay" / "start.py"
 
 
 class Relays:
-    def __init__(self, host: TerminalHost, folder: str, title: str = "agent-ls") -> None:
+    def __init__(self, host: TerminalHost, folder: str) -> None:
         self._host = host
         self._folder = folder
-        self._title = title
         self._links: list[RelayLink] = []
         self._not_before = 0.0
 
@@ -91,7 +90,7 @@ class Relays:
             f"t-{uuid.uuid4().hex[:12]}",
             (sys.executable, "-I", "-S", str(_START), relay_socket.token_file),
             self._folder,
-            self._title,
+            "agent-ls",
         )
         link: RelayLink | None = None
 
