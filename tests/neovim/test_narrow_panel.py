@@ -57,7 +57,13 @@ def a_question(panel: Panel) -> None:
 
 
 def a_folder_to_trust(panel: Panel) -> None:
-    data = {"requestId": "a1", "callId": "", "tool": "", "summary": "/w", "reason": "Until then it only reads."}
+    data = {
+        "requestId": "a1",
+        "callId": "",
+        "tool": "",
+        "summary": "/w",
+        "reason": "Until then it only reads.",
+    }
     effect = {"folder": "/w"}
     panel.server.emit("approval_requested", data | {"effect": effect, "digest": "d", "rules": []})
 
