@@ -135,7 +135,8 @@ _DENIED = Topic(
         r"(model|endpoint|api)",
         r"(do|does|did)(n't| not) have (access|permission)|\baccess (is |was )?denied|^permission denied",
         r"must be verified to use|requires an? .{0,20}\b(subscription|plan|tier)\b|无权|没有权限",
-        r"not (available|included) (on|in|with|for|under) your .{0,20}(plan|tier|subscription)",
+        r"(not|n't) (available|included|enabled|active|accessible) (on|in|with|for|to|under) (your|this|the) .{0,20}"
+        r"\b(plan|tier|subscription|account|organi[sz]ation|project|team|workspace|key)\b",
         r"team not allowed",
     ),
     unless=_any(_FIELD, r"\binput region"),

@@ -61,7 +61,7 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
 }
 _REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] = {
     PermissionDeniedError: (QuotaExceededError, ContentFilterError, AuthenticationError),
-    AuthenticationError: (QuotaExceededError,),
+    AuthenticationError: (QuotaExceededError, PermissionDeniedError),
     RateLimitError: (QuotaExceededError,),
 }
 
@@ -112,7 +112,9 @@ LOADING = re.compile(
 )
 CUT = re.compile(
     r"stream (was |is )?(disconnected|closed|ended) before|connection (was |is )?(reset|closed|refused|aborted)\b"
-    r"|econnreset|socket hang up|error sending request"
+    r"|econnreset|socket hang up|error sending request|broken pipe|\bdial tcp\b|i/o timeout|premature(ly)? close"
+    r"|incomplete chunked read|(peer|server|remote end|upstream) (unexpectedly )?(closed|disconnected)"
+    r"|^(?![\s\S]*(template|json|pars|syntax))[\s\S]*\bunexpected eof\b"  # Ollama, with status 400
     r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400
 )
 """A proxy lost its connection to the model's server, whatever it calls that."""
@@ -156,7 +158,10 @@ def refined(kind: type[ProviderError], message: str) -> type[ProviderError]:
     text = message.lower()
     worded = next((better for words, better in _REFINED.get(kind, ()) if re.search(words, text)), None)
     topics = _REFINED_TOPICS.get(kind, ())
-    return worded or (topic_of(message, topics) if topics else None) or kind
+    topic = topic_of(message, topics) if topics else None
+    if kind is AuthenticationError and topic is PermissionDeniedError and topic_of(message, (kind,)):
+        topic = kind  # it is the key, too
+    return worded or topic or kind
 
 
 def exceeds_rate(text: str) -> bool:

@@ -40,7 +40,8 @@ _DECLARED = re.compile(r"function_?declarations\W{1,2}(\d+)", re.IGNORECASE)
 _TOO_MANY = re.compile(
     r"\btools\b.{0,40}(maximum number|too (long|many)|at most)|too many tools", re.IGNORECASE
 )
-_LISTED = re.compile(r"\btools\W{1,2}(\d+)")
+_LISTED = re.compile(r"\btools\W{1,2}(\d+)(?!\.member)")
+_FROM_ONE = re.compile(r"\btools\.(\d+)\.member")  # Bedrock: toolConfig.tools.1.member.toolSpec.name
 
 
 def refuses_tools(error: LlmError) -> bool:
@@ -55,8 +56,9 @@ def name_refused_tools(error: InvalidRequestError, tools: Sequence[ToolDefinitio
     Where the request has too many tools, the hint says how many.
     """
     text = str(error)
-    places = _DECLARED.findall(text) or _LISTED.findall(text)
-    names = [tools[int(place)].name for place in dict.fromkeys(places) if int(place) < len(tools)]
+    found = [int(place) for place in _DECLARED.findall(text) or _LISTED.findall(text)]
+    places = found or [int(place) - 1 for place in _FROM_ONE.findall(text)]
+    names = [tools[place].name for place in dict.fromkeys(places) if 0 <= place < len(tools)]
     if not names:
         if _TOO_MANY.search(text):
             error.hint = (
