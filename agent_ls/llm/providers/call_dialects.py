@@ -36,7 +36,8 @@ MARKS = (
     "<seed:tool_call>", "<function_calls>", "<invoke name=", "<atem:function_calls>", "<atem:invoke name=",
     "<antml:function_calls>", "<antml:invoke name=", "<TOOLCALL>", "<tools>", "functools[", "<|action_start|>",
     "<|START_ACTION|>", "<|start|>assistant", "<|channel|>commentary to=", "<|channel|>analysis to=",
-    "commentary to=functions.", "< | DSML |", *(f"<{bars}DSML" for bar in _BARS for bars in (bar, bar * 2)),
+    "commentary to=functions.", "TOOL_CALL", "<<<TOOL_CALL", "[[TOOL_CALL", "< | DSML |",
+    *(f"<{bars}DSML" for bar in _BARS for bars in (bar, bar * 2)),
 )  # fmt: skip
 """What a line begins with that may be a call."""
 
@@ -46,13 +47,21 @@ _DSML = re.compile(rf"<(/?)\s*[{_BARS}]{{1,2}}\s*DSML\s*[{_BARS}]{{1,2}}\s*")
 # tags around calls, between them, and after the last one
 _TAGS = re.compile(
     r"(?:\s|[;,]|</?(?:function|tool_calls?|tool[-_]use|minimax:tool_call|seed:tool_call|(?:\w+:)?function_calls|TOOLCALL|tools)>"
-    r"|</?｜DSML｜(?:function_calls|tool_calls|tool_use|calls)>|\[/?TOOL_CALLS?\]|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
+    r"|</?｜DSML｜(?:function_calls|tool_calls|tool_use|calls)>|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
+    r"|[\[<]*(?:/|END_|BEGIN_)?TOOL_CALLS?(?:_BLOCK|_START|_BEGIN|_END)?[\]>:]+"
     r"|<\|/?(?:python_tag|python_start|python_end|tool_calls?|tool_call_(?:start|end|begin)|action_(?:start|end)|plugin"
     r"|tool_calls_section_(?:begin|end)|START_ACTION|END_ACTION|eom_id|eot_id|im_end|end|call|return|endoftext)\|>"
     r"|<\|tool_call>|<tool_call\|>|<｜tool▁calls?▁(?:begin|end)｜>|<｜end▁of▁sentence｜>|</s>|<end_of_turn>)+"
 )
-_FUNCTION = re.compile(r"<function=([^>\s]+)>\s*(.*?)\s*(?:</function>|\Z)", re.DOTALL)
+_FUNCTION = re.compile(
+    r"<(?:function=|｜DSML｜r=)([^>\s]+)>\s*(.*?)\s*(</function>|<｜DSML｜m>|\Z)", re.DOTALL
+)
+_USE = re.compile(
+    r"<parameter=(?:tool_)?name>\s*([^<>\s]+)\s*</parameter>\s*(.*?)\s*(</tool[_-](?:use|call)>|\Z)",
+    re.DOTALL,
+)
 _PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_UNCLOSED = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?(?:</parameter>|(?=\n\s*<parameter=)|\Z)", re.DOTALL)
 _INVOKE = re.compile(
     r'<(?:｜DSML｜|\w+:)?invoke name="?([^">]+)"?>\s*(.*?)\s*(?:</(?:｜DSML｜|\w+:)?invoke>|\Z)', re.DOTALL
 )
@@ -108,6 +117,12 @@ def parse_calls(text: str, tools: Collection[str]) -> tuple[list[PrintedCall], s
     return calls, rest
 
 
+def is_mark(text: str) -> bool:
+    """Return whether a text is only a tag around calls, of which the last bracket may lack."""
+    said = _DSML.sub(r"<\1｜DSML｜", text.replace(_MINIMAX, "")).strip()
+    return any(not _skip_tags(said + end) for end in ("", ">"))
+
+
 _Found = tuple[list[PrintedCall], str] | None
 
 
@@ -152,12 +167,21 @@ def _one(call: PrintedCall | None, rest: str) -> _Found:
 
 
 def _function_form(text: str, tools: Collection[str]) -> _Found:
-    if not (found := _FUNCTION.match(text)):
+    if not (found := _FUNCTION.match(text) or _USE.match(text)):
         return None
     if found[2].startswith("{") or not found[2]:
         return _one(_call(found[1], parse_json(found[2] or "{}"), tools), text[found.end() :])
-    parameters = {name: _value(told) for name, told in _PARAMETER.findall(found[2])}
+    parameters = _parameters(found[2], is_ended=bool(found[3]))
     return _one(_call(found[1], parameters or None, tools), text[found.end() :])
+
+
+def _parameters(text: str, *, is_ended: bool) -> dict[str, Any]:
+    """Return the parameters of a call. Models may leave out the end of one, also of the last before the call's end."""
+    lacks_end = is_ended and text.count("<parameter=") > text.count("</parameter>")
+    told = (_UNCLOSED if lacks_end else _PARAMETER).findall(text)
+    if all(re.fullmatch(r" \S(.*\S)? ", value) for _, value in told):  # each is set apart by spaces
+        told = [(name, value[1:-1]) for name, value in told]
+    return {name: _value(value) for name, value in told}
 
 
 def _invoke_form(text: str, tools: Collection[str]) -> _Found:

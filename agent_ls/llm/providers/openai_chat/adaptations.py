@@ -11,17 +11,21 @@ from typing import Any
 from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
 from agent_ls.llm.providers.plain_schemas import REFUSED, with_plain_schemas
-from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE
+from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE, TOOL_CALLS
 from agent_ls.llm.providers.wire_json import encode_json
 
+_BARRED = (
+    r"(not|n't|cannot) (be )?(allow|support|permit|provid|present|set|combin|includ|specif|hav|contain)\w*"
+)
 # How the messages or schemas of a request are changed:
 #
 # `reasoning`: every answer carries `reasoning_content`. `first`: only the first message is the system's. `between`: an
-# answer is between results and the next message. `system`: the system text is a part of the user's first message, and
-# roles alternate. `filled`: each message has a text, also beside calls. `empty`: no text is empty. `ids`: the ids of
-# calls have only letters, digits, `_` and `-`. `short_ids`: they are nine letters and digits. `signed`: the first call
-# of each answer has a signature. `single`: each answer has at most one call. `strings`: each content is a text.
-# `schemas`: schemas state only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
+# answer is between results and the next message. `apart`: an answer with calls has no text. `system`: the system text
+# is a part of the user's first message, and roles alternate. `filled`: each message has a text, also beside calls.
+# `empty`: no text is empty. `ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`: they are nine
+# letters and digits. `signed`: the first call of each answer has a signature. `single`: each answer has at most one
+# call. `strings`: each content is a text. `schemas`: schemas state only names and types. `typed`: each part of them has
+# a type, and none beside `anyOf`.
 #
 # What servers refuse: the part of the messages, and a word of what is wrong with it. The first match decides.
 REFUSALS: Mapping[str, re.Pattern[str]] = {
@@ -42,6 +46,13 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         r"(role |message )?.?user.?( message| role)?.{0,20}(after|follow)\w*( role| a)? .?tool"
         r"|tool message.{0,30}followed by (an? )?.?assistant|after (a |the )?.?tool.? (message|role)"
         r"|conversation blocks and tool result blocks"
+    ),
+    # Bedrock: Conversation blocks and tool use blocks cannot be provided in the same turn.
+    # Cohere: text content is not allowed when tool_calls are provided / Mistral: either content or tool_calls, not both
+    "apart": re.compile(
+        rf"conversation blocks and tool use blocks|(content|text)\b.{{0,40}}{_BARRED}.{{0,30}}{TOOL_CALLS}"
+        rf"|(content|text) (and|or) {TOOL_CALLS}.{{0,20}}(not both|{_BARRED})"
+        rf"|{_BARRED}.{{0,20}} both .{{0,20}}{TOOL_CALLS}"
     ),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(
@@ -122,6 +133,8 @@ def _adapt(encoded: bytes, chosen: frozenset[str]) -> bytes:
             call["id"] = fit(call["id"])
         if "tool_call_id" in message:
             message["tool_call_id"] = fit(message["tool_call_id"])
+    if "apart" in chosen and message.get("tool_calls"):
+        message["content"] = None
     if "signed" in chosen and message.get("tool_calls"):
         message["tool_calls"][0].setdefault("extra_content", _SIGNED)
     if "reasoning" in chosen and message["role"] == "assistant" and not message.get("reasoning_content"):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_ls.llm.errors import StreamError
 from agent_ls.llm.messages import JsonObject, JsonValue, OpaquePart, Origin, SearchPart
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.call_dialects import PrintedCall
+from agent_ls.llm.providers.call_dialects import PrintedCall, is_mark
 from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.error_mapping import ProviderFailure
@@ -338,7 +338,7 @@ class ChatStream:
         """Use the calls that the model wrote as text, if the answer has no other calls."""
         rest, printed, was_cut = self._printed.close()
         if self._calls.calls:
-            self._late.append(rest)
+            self._late.append("" if is_mark(rest) else rest)
             return False
         self._write(rest)
         if was_cut:
