@@ -61,6 +61,7 @@ _USE = re.compile(
     re.DOTALL,
 )
 _PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_LAST_CLOSED = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>(?=\s*(?:<parameter=|\Z))", re.DOTALL)
 _UNCLOSED = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?(?:</parameter>|(?=\n\s*<parameter=)|\Z)", re.DOTALL)
 _INVOKE = re.compile(
     r'<(?:｜DSML｜|\w+:)?invoke name="?([^">]+)"?>\s*(.*?)\s*(?:</(?:｜DSML｜|\w+:)?invoke>|\Z)', re.DOTALL
@@ -176,9 +177,9 @@ def _function_form(text: str, tools: Collection[str]) -> _Found:
 
 
 def _parameters(text: str, *, is_ended: bool) -> dict[str, Any]:
-    """Return the parameters of a call. Models may leave out the end of one, also of the last before the call's end."""
-    lacks_end = is_ended and text.count("<parameter=") > text.count("</parameter>")
-    told = (_UNCLOSED if lacks_end else _PARAMETER).findall(text)
+    """Return the parameters of a call. The end of one may lack, also at the call's end, or be a part of a value."""
+    ends = text.count("</parameter>") - text.count("<parameter=")
+    told = (_UNCLOSED if ends < 0 and is_ended else _LAST_CLOSED if ends > 0 else _PARAMETER).findall(text)
     if all(re.fullmatch(r" \S(.*\S)? ", value) for _, value in told):  # each is set apart by spaces
         told = [(name, value[1:-1]) for name, value in told]
     return {name: _value(value) for name, value in told}

@@ -44,7 +44,10 @@ LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
             "correct it there and start agent-ls again. The conversation is kept."
         ),
     ),
-    PermissionDeniedError: ("{provider} denied access", "Check the permissions of this key and its project."),
+    PermissionDeniedError: (
+        "{provider} denied access",
+        "Check the permissions of this key and its project, or choose another model.",
+    ),
     NotFoundError: (
         "{provider} does not know the model {model}",
         "Choose another model, or check its spelling and the base URL.",

@@ -39,6 +39,7 @@ _OVERFLOW = (
 SPENT = (
     r"(credits?|free tier\b.{0,40}) (are |is |have |has )?(been )?(depleted|expired|exhausted|used up)"
     r"|(no|any|all available) credits|key limit exceeded|overdue|good standing|extra usage is required"
+    r"|\bfree\b.{0,20}\bquota\b[^.]{0,40}\b(exceeded|exhausted|used)"  # DashScope
     r"|quota is not enough|not enough (quota|credits?|balance)|额度不足|余额不足"
     r"|spend(ing)? (limit|cap)|suspended.{0,60}(billing|spending)|trial key\b.{0,40}limited"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent_ls.llm.errors import InvalidRequestError, LlmError, NotFoundError
+from agent_ls.llm.errors import InvalidRequestError, LlmError, is_refusal
 from agent_ls.llm.requests import ToolDefinition
 
 _TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
@@ -46,8 +46,7 @@ _FROM_ONE = re.compile(r"\btools\.(\d+)\.member")  # Bedrock: toolConfig.tools.1
 
 def refuses_tools(error: LlmError) -> bool:
     """Return whether the server says that this model cannot call tools."""
-    is_refusal = isinstance(error, InvalidRequestError | NotFoundError)
-    return is_refusal and _NO_TOOLS.search(str(error).lower()) is not None
+    return is_refusal(error) and _NO_TOOLS.search(str(error).lower()) is not None
 
 
 def name_refused_tools(error: InvalidRequestError, tools: Sequence[ToolDefinition]) -> None:

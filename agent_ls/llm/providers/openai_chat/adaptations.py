@@ -52,7 +52,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     "apart": re.compile(
         rf"conversation blocks and tool use blocks|(content|text)\b.{{0,40}}{_BARRED}.{{0,30}}{TOOL_CALLS}"
         rf"|(content|text) (and|or) {TOOL_CALLS}.{{0,20}}(not both|{_BARRED})"
-        rf"|{_BARRED}.{{0,20}} both .{{0,20}}{TOOL_CALLS}"
+        rf"|(not|n't|cannot) (\w+ ){{1,3}}both .{{0,60}}{TOOL_CALLS}"
     ),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": re.compile(

@@ -112,6 +112,11 @@ class OpenCall:
         said = _arguments_of(raw)
         return not said.strip() or said == self.arguments.text or said.strip() == "{}"
 
+    def is_followed_by(self, raw: JsonObject) -> bool:
+        """Return whether `raw` has the arguments of another call of this tool, and not these ones with more."""
+        before, after = parse_object(self.final_arguments) or {}, parse_object(_arguments_of(raw)) or {}
+        return bool(after) and not all(str(after.get(key)).startswith(str(it)) for key, it in before.items())
+
     def part(self, provider: str, model: str) -> ToolCallPart:
         origin = Origin(provider, model, self.extra) if self.extra else None
         return ToolCallPart(self.id, self.name, self.final_arguments or "{}", origin)
@@ -139,7 +144,7 @@ class OpenCalls:
         `place` is the position of the piece in a delta with several pieces, None if the piece is alone.
         """
         key = _key(raw, place)
-        call_id, name = text_at(raw, "id"), text_at(object_at(raw, "function"), "name")
+        call_id, name = text_at(raw, "id"), _name_of(raw)
         last = self.calls[-1] if self.calls else None
         found = last if key is None else self._by_index.get(key)
         if key is None and call_id and not name:  # a later piece that names its call
@@ -192,6 +197,11 @@ def _key(raw: JsonObject, place: int | None) -> int | str | None:
     return None if place is None else f"place {place}"
 
 
+def _name_of(raw: JsonObject) -> str:
+    name = valid_text(text_at(object_at(raw, "function"), "name"))
+    return "" if name.lower() in ("null", "none", "undefined") else name  # a value that became a text
+
+
 def _arguments_of(raw: JsonObject) -> str:
     """Return the arguments in a piece. The API requires a string, but some servers send an object or no `function`."""
     found = object_at(raw, "function").get("arguments", object_at(raw, "function").get("parameters"))
@@ -202,7 +212,7 @@ def _arguments_of(raw: JsonObject) -> str:
 
 def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:
     """Add a piece to `call`. Return the arguments text to emit now, and whether the arguments are complete."""
-    name = offered_name(valid_text(text_at(object_at(raw, "function"), "name")), call.offered)
+    name = offered_name(_name_of(raw), call.offered)
     if call.name and name and name != call.name and not call.arguments.text:
         call.name += name  # a name in several pieces; `find_call` has checked that the whole is a tool's name
     call.name = call.name or name

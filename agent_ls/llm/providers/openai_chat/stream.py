@@ -253,7 +253,10 @@ class ChatStream:
 
     def _call_piece(self, raw: JsonObject, place: int | None = None) -> None:
         call = self._calls.find_call(raw, place) or self._begin_call(raw, place)
-        if call.has_ended:
+        if call.has_ended and call.is_followed_by(raw):
+            raw = {**raw, "id": "", "function": {**object_at(raw, "function"), "name": call.name}}
+            call = self._begin_call(raw, place)
+        elif call.has_ended:
             if not call.repeats(raw):
                 self._warnings.append(
                     f"the model added arguments to its complete call of {call.name}: left out"
