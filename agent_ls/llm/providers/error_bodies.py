@@ -23,8 +23,8 @@ from agent_ls.llm.providers.wire_json import (
     text_at,
 )
 
-_MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message")
-_NAMES = ("code", "type", "status", "__type", "error_code", "status_code")
+_MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message", "details")
+_NAMES = ("code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
 # Codex: resets_in_seconds
 _DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
 _MAX_TEXT_CHARS = 200

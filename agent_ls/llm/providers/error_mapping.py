@@ -31,7 +31,7 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_codes import OWN_CODE, kind_of_name, kind_of_status
 from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import ABOVE_RATE, LEADS, NO_API, PAGE, PER_MINUTE, WRONG_WAYS
-from agent_ls.llm.providers.error_topics import STATED, is_busy, topic_of
+from agent_ls.llm.providers.error_topics import STATED, is_busy, is_refused, topic_of
 from agent_ls.llm.providers.error_words import (
     BUDGET,
     CUT,
@@ -197,6 +197,8 @@ class FailureTable:
             return worded if is_busy(text) else kind
         if worded is kind and kind in (InvalidRequestError, ProviderError, ServerError):
             topics = STATED if kind is ServerError else ()
+            if kind is ProviderError and is_refused(text):
+                kind = InvalidRequestError
             return topic_of(failure.message, topics) or (NotFoundError if _is_about_model(failure) else kind)
         return worded
 

@@ -80,6 +80,7 @@ _SPENT = Topic(
     _any(
         r"\b(credits?|balance|funds?|allowance|wallet|subscription|trial|premium requests?|prepaid|included usage)\b",
         r"\b(monthly|weekly|daily|plan|account)('s)? (quota|limit|usage|requests?)\b|\b(spend|spending) (limit|cap)\b",
+        r"\bset (\w+ )?limit\b",
         r"额度|余额|套餐|付费|残高|saldo|crédito",
     ),
     _any(
@@ -170,7 +171,9 @@ _BUSY = re.compile(
     r"|upstream request failed|(系统|服务|模型).{0,4}(繁忙|过载)|请稍[后候]再?(试|重试)"
 )
 
-_REFUSAL = re.compile(r"invalid (request|argument|parameter|schema)|bad request|unprocessable")
+_REFUSAL = re.compile(
+    r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation"
+)
 """What a server says of a request that it refuses, also if a proxy calls that a failure."""
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)
@@ -198,8 +201,12 @@ def topic_of(message: str, kinds: Sequence[type[ProviderError]] = ()) -> type[Pr
 def is_busy(message: str) -> bool:
     """Return whether a server is busy or fails, whatever the status: another try may succeed."""
     text = message[:_MAX_CHARS].lower().replace("_", " ")
-    is_refused = _REFUSAL.search(text) is not None
-    return not is_refused and any(_BUSY.search(clause.strip()) for clause in _CLAUSE_END.split(text))
+    return not is_refused(message) and any(_BUSY.search(clause.strip()) for clause in _CLAUSE_END.split(text))
+
+
+def is_refused(message: str) -> bool:
+    """Return whether a server says that it refuses the request as it is."""
+    return _REFUSAL.search(message[:_MAX_CHARS].lower().replace("_", " ")) is not None
 
 
 def topic_of_name(name: str) -> type[ProviderError] | None:

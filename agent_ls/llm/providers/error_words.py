@@ -55,6 +55,10 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         (r"missing scopes|insufficient permissions|ip address .{0,40}not authorized", PermissionDeniedError),
         ("must be a member of an organi[sz]ation", PermissionDeniedError),
     ),
+    NotFoundError: (
+        # OpenRouter, of a model that the settings of the account exclude
+        (r"match\w* your .{0,40}(polic|privacy|restriction|settings|preferences)", PermissionDeniedError),
+    ),
     RateLimitError: ((SPENT, QuotaExceededError),),
     # OpenRouter: invalid_prompt, the code of OpenAI's filter, for fields that are missing
     ContentFilterError: ((r"invalid_(union|type|value|literal)|zod|validation error", InvalidRequestError),),

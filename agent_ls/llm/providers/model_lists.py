@@ -29,13 +29,18 @@ _WINDOW_KEYS = (
 _HOLDERS = ("meta", "capabilities", "limits", "limit", "top_provider", "model_info", "metadata", "details")
 """Objects in which servers put facts of a model; also one inside of another."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ENDED = ("shutdown", "retired", "decommissioned", "disabled", "archived", "offline")  # Volcengine: Shutdown
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation", "dall-e", "transcribe")
 
 
 def listed_models(body: bytes) -> Sequence[ListedModel]:
     """Return the chat models, in the server's order; empty if the body is not a list of models."""
     found = parse_object(body) or {}
-    rows = [row for row in (*objects_at(found, "data"), *objects_at(found, "models")) if _id(row)]
+    rows = [
+        row
+        for row in (*objects_at(found, "data"), *objects_at(found, "models"))
+        if _id(row) and _is_served(row)
+    ]
     unique = {_id(row): row for row in reversed(rows)}
     kept = [unique[name] for name in dict.fromkeys(map(_id, rows))]
     return [_decode_model(row) for row in kept if not any(word in _id(row).lower() for word in _NOT_FOR_CHAT)]
@@ -43,6 +48,10 @@ def listed_models(body: bytes) -> Sequence[ListedModel]:
 
 def _id(row: JsonObject) -> str:
     return text_at(row, "id") or text_at(row, "model") or text_at(row, "name")
+
+
+def _is_served(row: JsonObject) -> bool:
+    return text_at(row, "status").lower() not in _ENDED and row.get("active") is not False
 
 
 def _decode_model(row: JsonObject) -> ListedModel:

@@ -40,7 +40,8 @@ _REASONING = regex(
     # llama.cpp: Cannot determine type of 'item' / item['content'] is empty
     r"|type of .item.|item\[.content.\] is"
     # another server of the Responses API: Unknown parameter: 'input[3].status' / `input[87]` missing required field
-    r"|input(\[\d+\]|/\d+)\W{0,2}([./]?(status|summary|phase|id|encrypted\w*)\b|\s*missing)"
+    r"|input(\[\d+\]|/\d+)\W{0,2}([./]?(status|summary|phase|action|id|encrypted\w*)\b|\s*missing)"
+    r"|unsupported content type\W*$"  # ChatGPT, of reasoning
     # a server that does not know the provider's own items: unknown input type: web_search_call
     r"|(unknown|unsupported|unrecogni[sz]ed|unexpected) (input|item)( item)? type|value: '\w+_(call|output)'",
     re.IGNORECASE,
@@ -77,7 +78,7 @@ def refuses_reasoning(error: LlmError) -> bool:
     """Return whether the provider refused items of earlier answers, such as encrypted reasoning or signatures."""
     if error.is_cut or not isinstance(error, InvalidRequestError | NotFoundError):
         return False
-    code = error.code if isinstance(error, ProviderError) else ""
+    code = f"{error.code} {error.param}" if isinstance(error, ProviderError) else ""
     return not isinstance(error, ContextLengthError) and bool(_REASONING.search(f"{code} {error}"))
 
 
