@@ -357,6 +357,11 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.parametrize("end", ["\\", "\\u", "\\u00e"])
+def test_parse_partial_keeps_a_text_that_ends_within_an_escape(end: str) -> None:
+    assert parse_partial('{"a": "x' + end) == {"a": "x"}
+
+
 @given(VALUES)
 def test_parse_partial_returns_the_value_of_complete_json_and_accepts_every_prefix(value: Any) -> None:
     import json
