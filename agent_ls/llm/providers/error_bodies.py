@@ -31,6 +31,8 @@ _MAX_TEXT_CHARS = 200
 _STATED = {"error", "message", "detail"}
 _MAX_LITERAL_CHARS = 5_000
 _BYTES = re.compile(r"\bb'\{.*\}(\\n)*'", re.DOTALL)  # LiteLLM: Vertex_ai_betaException - b'{"error": …}'
+# vLLM, in Python: a list of problems, each with the refused part of the request
+_ECHO = re.compile(r"(\[\{'type': '\w+', 'loc': \(.*?'msg': .*?), 'input': .*", re.DOTALL)
 _MAX_INNER = 100  # parts of an error that are searched for a message
 _KEEP_ALIVES = frozenset({"", "null", '""', "{}", "[]", "ping", "keep-alive", "keepalive", "heartbeat"})
 _PAGE = re.compile(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
@@ -176,7 +178,7 @@ def _stated_inside(error: JsonObject) -> JsonObject | None:
 
 def _message(body: JsonObject, error: JsonObject) -> str:
     """Return the most specific message. A broker's `metadata.raw` is the message of the provider that it called."""
-    message = next((text for text in _messages(body, error) if text), "")
+    message = _ECHO.sub(r"\1", next((text for text in _messages(body, error) if text), ""))
     message = (_place(error) if message else "") + message
     reason = text_at(error, "param")  # MiMo: Param Incorrect, with the reason here and not only a name
     if " " not in reason:
