@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_error
+from agent_ls.cli.parser import positive
 from agent_ls.services.errors import AppError, BadChoiceError
 
 if TYPE_CHECKING:
@@ -37,20 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the result folder: a new one, or an existing one to continue",
     )
     parser.add_argument(
-        "--jobs", type=_positive, metavar="N", help="number of tasks that run at the same time (default: 1)"
+        "--jobs", type=positive, metavar="N", help="number of tasks that run at the same time (default: 1)"
     )
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="run the tasks on the workers of this Dask scheduler"
     )
     parser.add_argument(
         "--requests-per-minute",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="model requests per minute of all tasks together (default: no limit)",
     )
     parser.add_argument(
         "--attempts",
-        type=_positive,
+        type=positive,
         default=2,
         metavar="N",
         help="maximum attempts of a task after a crash or an outage (default: 2)",
@@ -206,10 +207,3 @@ def _list_trusted(tasks: Sequence[Task], is_all: bool) -> frozenset[str]:
 
 def _report_old_name(hint: str) -> None:
     print(f"agent-ls batch: {hint}", file=sys.stderr)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number

@@ -213,9 +213,9 @@ def _find_problem(options: argparse.Namespace, prompt: str) -> str:
     if options.on and (options.cd != Path() or options.add_dir):
         return "--on cannot be combined with --cd or --add-dir: the value of --on ends with the folder"
     if not options.cd.is_dir():
-        return f"the folder does not exist: {options.cd}"
+        return f"--cd: the folder does not exist: {options.cd}\n  give the path of a folder"
     if missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
-        return f"the folder does not exist: {missing}"
+        return f"--add-dir: the folder does not exist: {missing}\n  give the path of a folder"
     if options.record and options.resume:
         return "--record needs a new session: the recording of a resumed session would lack its earlier part"
     if (options.ask or options.approve == "ask") and (options.prompt == "-" or not sys.stdin.isatty()):

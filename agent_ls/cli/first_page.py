@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+
+from agent_ls.cli.parser import closest
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Start": ("demo", "keys", "doctor", "nvim-path", "completions"),
@@ -48,9 +49,8 @@ def first_page(commands: Mapping[str, str], *, is_short: bool) -> str:
 
 def unknown_command(name: str, commands: Iterable[str]) -> str:
     """Return the error for a command that does not exist: what is wrong, then what to do."""
-    near = get_close_matches(name, list(commands), n=1, cutoff=0.5)
-    if near:
-        hint = f"did you mean `agent-ls {near[0]}`?"
+    if near := closest(name, commands):
+        hint = f"did you mean `agent-ls {near}`?"
     elif " " in name:
         hint = "to run a prompt, write `agent-ls exec` before it"
     else:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from agent_ls.cli.output import add_json_option, print_json
+from agent_ls.cli.output import add_json_option, print_error, print_json
 from agent_ls.services.errors import AppError
-from agent_ls.text import join_sentences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return {"set": _set, "list": _list, "remove": _remove}[options.action](options)
     except AppError as error:
-        print(f"agent-ls: {join_sentences(str(error), error.hint)}", file=sys.stderr)
+        print_error("keys", error)
         return 1
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from agent_ls._version import __version__
+from agent_ls.cli.parser import Parser
 from agent_ls.lean_imports import make_lean
 from agent_ls.system import (
     INTERRUPTED,
@@ -76,6 +77,8 @@ _JSON = ("protocol", "config", "export")
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     wanted = next((word for word in arguments if not word.startswith("-")), "")
     if (not wanted and not arguments) or (not wanted and {"--help", "-h"} & set(arguments)):
         from agent_ls.cli.first_page import first_page
@@ -130,7 +133,7 @@ def build_parser(is_complete: Callable[[str], bool]) -> argparse.ArgumentParser:
 
     A server starts faster if the modules of the other commands are not imported.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="agent-ls",
         description="A coding agent inside a language server (LSP), for your editor and for the command line.",
     )

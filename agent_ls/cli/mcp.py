@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
+from agent_ls.cli.parser import Parser
 from agent_ls.cli.waiting import waiting_line
 from agent_ls.mcp.approvals import ApprovalStore, ApprovedServer
 from agent_ls.mcp.names import command_for
 from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.settings.state_folder import state_folder
-from agent_ls.text import join_sentences
 
 if TYPE_CHECKING:
     from agent_ls.mcp.config import ServerConfig
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return verbs[options.verb](options)
     except AppError as error:
-        print(f"agent-ls: {join_sentences(str(error), error.hint)}", file=sys.stderr)
+        print_error("mcp", error)
         return 1
 
 
@@ -157,7 +157,7 @@ def _words_of_command(options: argparse.Namespace) -> list[str]:
     """Return the words of the command behind the name of a server. An address there is the server's, and options
     before the command are those of `add`.
     """
-    more = argparse.ArgumentParser(prog="agent-ls mcp add NAME", add_help=False)
+    more = Parser(prog="agent-ls mcp add", add_help=False)
     _add_entry_options(more)
     more.add_argument("words", nargs=argparse.REMAINDER)
     words: list[str] = options.words

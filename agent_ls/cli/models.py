@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
 from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.text import join_sentences
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
             anyio.run(_use, options.use) if options.use else anyio.run(_show, options.provider, options.json)
         )
     except AppError as error:
-        print(f"agent-ls: {join_sentences(str(error), error.hint)}", file=sys.stderr)
+        print_error("models", error)
         return 1
 
 
@@ -42,7 +42,7 @@ SHOWN = 5  # models listed for each provider; with a PROVIDER argument all are l
 
 async def _show(provider: str, as_json: bool) -> int:
     from agent_ls.services.models.default_model import read_default_model
-    from agent_ls.services.models.key_store import load_credentials
+    from agent_ls.services.models.key_store import load_credentials, unknown_provider
     from agent_ls.services.models.probe import reach_all
     from agent_ls.services.models.service import provider_title, server_title
     from agent_ls.services.settings.layers import user_endpoints
@@ -51,7 +51,7 @@ async def _show(provider: str, as_json: bool) -> int:
         r for r in await reach_all(load_credentials(), user_endpoints()) if provider in ("", r.provider)
     ]
     if not reached:
-        print(f"agent-ls: no provider is named {provider!r}", file=sys.stderr)
+        print_error("models", unknown_provider(provider))
         return 1
     if as_json:
         print_json(map(_as_json, reached))

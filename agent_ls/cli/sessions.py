@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_error, to_single_row
+from agent_ls.cli.parser import positive
 from agent_ls.services.errors import AppError, BadChoiceError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
-        type=int,
+        type=positive,
         default=argparse.SUPPRESS,
         metavar="N",
         help="list at most N sessions (default 20)",

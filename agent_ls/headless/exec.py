@@ -486,15 +486,15 @@ class _Play:
         return None
 
     def _print(self, said: str, line: str) -> BrokenPipeError | None:
-        out, secrets = self._output.out, self._output.secrets()
-        if line:
-            self._output.err.write(without_known(line, secrets))
+        out, secrets, problem = self._output.out, self._output.secrets(), None
         try:
             out.write(without_known(said, secrets))
             out.flush()
         except BrokenPipeError as error:
-            return error
-        return None
+            problem = error
+        if line:  # after the text, because both may go to the same file
+            self._output.err.write(without_known(line, secrets))
+        return problem
 
     async def _show_heading(self) -> None:
         """Print the heading after a while, if the model neither answers nor fails. A closed output is found by the next

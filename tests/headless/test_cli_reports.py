@@ -48,7 +48,7 @@ def test_a_failed_run_is_shown_by_its_json_and_its_exit_code(tmp_path: Path) -> 
 
 PROMPTS: list[Any] = [
     reported("agentic-os-org/ANOLISA#1610", ("exec", ""), "the prompt is empty"),
-    reported("OpenRouterLabs/spawn#2892", ("exec",), "the following arguments are required: prompt"),
+    reported("OpenRouterLabs/spawn#2892", ("exec",), "prompt is missing"),
     (("exec", "-"), "the prompt is empty"),
 ]
 
@@ -59,3 +59,53 @@ def test_a_run_without_a_prompt_is_refused_at_once(
 ) -> None:
     done = run(*words, cwd=tmp_path, environ=environment(tmp_path / "home"))
     assert done.code == 2 and reason in done.err and not done.out
+
+
+MISTYPED: list[Any] = [
+    reported(
+        "pikkujs/pikku#999",
+        [("sesions",), ("sessions", "--runing")],
+        ["agent-ls sessions", "did you mean --running?"],
+        what="cli, flaw: a mistyped option is accepted, and a mistyped command has no suggestion",
+    ),
+    reported(
+        "datakurre/graph-agent#91",
+        [("batch", "tasks.jsonl", "--output", "x")],
+        ["did you mean --out?"],
+        what="cli, flaw: an unknown option is ignored by some commands and a stack trace in others",
+    ),
+    reported(
+        "simonw/llm#1050",
+        [("exec", "fix", "the", "tests")],
+        ["quotation marks"],
+        what="cli, flaw: a prompt without quotation marks is refused without a word about them",
+    ),
+    reported(
+        "can1357/oh-my-pi#11839",
+        [("udpate",)],
+        ["agent-ls"],
+        what="cli, passed: a mistyped command is sent to the model as a prompt",
+    ),
+]
+
+
+@pytest.mark.parametrize(("calls", "hints"), MISTYPED)
+def test_a_mistyped_command_line_ends_at_once_with_what_was_meant(
+    tmp_path: Path, calls: list[tuple[str, ...]], hints: list[str]
+) -> None:
+    for words, hint in zip(calls, hints, strict=True):
+        done = run(*words, cwd=tmp_path, environ=environment(tmp_path / "home"))
+        _, step = done.err.splitlines()
+        assert done.code == 2 and not done.out
+        assert hint in step
+
+
+@pytest.mark.report(
+    "google-gemini/gemini-cli#8924",
+    "help with the name of a command is sent as a prompt",
+    area="cli",
+    before="flaw",
+)
+def test_help_with_the_name_of_a_command_prints_its_help(tmp_path: Path) -> None:
+    done = run("help", "sessions", cwd=tmp_path, environ=environment(tmp_path / "home"))
+    assert done.code == 0 and "agent-ls sessions" in done.out and not done.err

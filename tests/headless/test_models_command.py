@@ -106,11 +106,13 @@ def test_a_stored_key_is_used_by_a_session_and_never_printed(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "words", [("keys", "set", "nobody"), ("models", "nobody"), ("models", "--use", "nobody/x")]
 )
-def test_an_unknown_provider_is_reported_in_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_an_unknown_provider_is_named_with_the_known_ones_and_no_traceback(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     done = subprocess.run(
         command(*words), input="k\n", cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
         timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) == 2
     assert "nobody" in done.stderr

@@ -7,6 +7,7 @@ over a stored key. `keys.json` in the state folder lists the providers; without 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from agent_ls.llm.client import supported_providers
@@ -36,9 +37,7 @@ class KeyStore(SecretStore):
             AppError: the key cannot be stored.
         """
         if provider not in supported_providers():
-            raise BadChoiceError(
-                f"no provider is named {provider!r}", f"choose one of {', '.join(supported_providers())}"
-            )
+            raise unknown_provider(provider)
         secret = secret.strip()
         if not secret or not (secret.isascii() and secret.isprintable()) or " " in secret:
             raise BadChoiceError(
@@ -46,6 +45,14 @@ class KeyStore(SecretStore):
                 "copy the key again, without quotes or spaces around it",
             )
         return self.put(provider, secret)
+
+
+def unknown_provider(name: str) -> BadChoiceError:
+    """Return the error about a name that no provider has."""
+    known = supported_providers()
+    near = get_close_matches(name.lower(), known, n=1)
+    hint = f"choose one of {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
+    return BadChoiceError(f"no provider is named {name!r}", hint)
 
 
 def protect_keys() -> None:

@@ -1,0 +1,109 @@
+"""The parser of the commands: an error is one line that says what is wrong, and a second one that says what to do."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+_MISSING = re.compile(r"the following arguments are required: (?P<names>.+)")
+_AMBIGUOUS = re.compile(r"ambiguous option: (?P<given>\S+) could match (?P<known>.+)")
+_CHOICE = re.compile(r"argument (?P<name>[^:]+): invalid choice: (?P<given>.+?) \(choose from", re.DOTALL)
+_VALUE = re.compile(r"argument (?P<name>[^:]+): invalid (?P<kind>\w+) value: (?P<given>.+)", re.DOTALL)
+_NO_VALUE = re.compile(r"argument (?P<name>[^:]+): expected (?:one|at least one) argument")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are short, and which names the command that has an unknown option."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse the arguments. Arguments that this parser does not know are an error of its own command."""
+        self._given: Sequence[str] = sys.argv[1:] if args is None else args
+        found, others = super().parse_known_args(args, namespace)
+        if others:
+            self.fail(*self._about_others(others))
+        return found, others
+
+    def error(self, message: str) -> NoReturn:
+        self.fail(*self._about(message))
+
+    def fail(self, words: str, hint: str = "") -> NoReturn:
+        """End with this error."""
+        self.exit(2, f"{self.prog}: {words}\n  {hint or f'`{self.prog} --help` lists the options'}\n")
+
+    def _about(self, message: str) -> tuple[str, str]:
+        """Return what is wrong and what to do, in place of a message of argparse."""
+        if found := _MISSING.fullmatch(message):
+            names = found["names"]
+            if unknown := [word for word in self._given if self._is_unknown(word)]:
+                return self._about_others(unknown)
+            chosen = self._choices(names)
+            hint = (
+                f"choose one of {', '.join(chosen)}"
+                if chosen
+                else f"`{self.prog} --help` shows how it is written"
+            )
+            return f"{_word(names)} is missing", hint
+        if found := _CHOICE.match(message):
+            return f"there is no {_word(found['name'])} {found['given']}", _hint(
+                found["given"].strip("'"), self._choices(found["name"])
+            )
+        if found := _AMBIGUOUS.fullmatch(message):
+            known = found["known"].replace(", ", " or ")
+            return f"there is no option {found['given']}", f"did you mean {known}?"
+        if found := _VALUE.fullmatch(message):
+            kind = "a number" if found["kind"] in ("int", "float") else "valid"
+            return f"{found['name']}: {found['given']} is not {kind}", ""
+        if found := _NO_VALUE.fullmatch(message):
+            return f"{found['name']} needs a value", ""
+        return message.removeprefix("argument "), ""
+
+    def _about_others(self, others: Sequence[str]) -> tuple[str, str]:
+        """Return what is wrong with arguments that are too many, and what to do."""
+        options = [word.partition("=")[0] for word in others if word.startswith("-")]
+        if options:
+            near = closest(options[0], self._option_string_actions, 0.75)
+            return f"there is no option {options[0]}", f"did you mean {near}?" if near else ""
+        if any(action.dest == "prompt" for action in self._actions):
+            return "the prompt is more than one argument", "write it in quotation marks"
+        return f"{' '.join(others)!r} is too much", f"`{self.prog} --help` shows how it is written"
+
+    def _is_unknown(self, word: str) -> bool:
+        option = word.partition("=")[0]
+        return option.startswith("--") and not any(
+            it.startswith(option) for it in self._option_string_actions
+        )
+
+    def _choices(self, name: str) -> list[str]:
+        """Return the values of the argument that argparse calls `name`; none if it takes any value."""
+        for action in self._actions:
+            if name in (action.metavar, action.dest, "/".join(action.option_strings)) and action.choices:
+                return [str(choice) for choice in action.choices]
+        return []
+
+
+def positive(text: str) -> int:
+    """Return the number in the text, for arguments that count something."""
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def closest(given: str, known: Iterable[str], similarity: float = 0.5) -> str:
+    """Return the name that the user may have meant; "" if none has this similarity."""
+    from difflib import get_close_matches  # imported here, because servers start faster without it
+
+    return next(iter(get_close_matches(given, list(known), n=1, cutoff=similarity)), "")
+
+
+def _hint(given: str, choices: Iterable[str]) -> str:
+    known = list(choices)
+    near = closest(given, known)
+    return f"choose one of {', '.join(known)}" + (f"; did you mean {near}?" if near else "")
+
+
+def _word(name: str) -> str:
+    """Return the name of an argument in the help as a word of a sentence."""
+    return name.lower() if name.isupper() else name
