@@ -38,7 +38,7 @@ PROMPT = (
 
 _FENCED = regex(r"\s*```[^\n`]*\n(?P<text>.*?)\n?```\s*", re.DOTALL)
 _WORD = regex(r"\w")
-_WORD_START = regex(r"\b\w")
+_WORD_START = regex(r"(?=[$@#]?\b\w)")  # with its sign, and without
 _LETTER = regex(r"[^\W\d_]")
 _NEVER_TWICE = regex(
     r"(?:async|await|class|const|def|export|from|function|import|let|new|raise|return|self|this|throw|var|yield)[ \t.]+"
