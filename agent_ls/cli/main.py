@@ -101,6 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"agent-ls {wanted}: standard {name} is closed; start it from an editor", file=sys.stderr)
             return 1
         return _run(parser, arguments)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # as long as the process
     end = quick_exit() if argv is None else int
     if argv is None:
         make_lean(speaks_lsp=False)

@@ -85,6 +85,35 @@ def test_what_blocks_a_run_is_the_first_line_also_if_both_outputs_are_one_file(t
     assert any("not trusted" in line for line in lines[2:])
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("exec -", "the prompt is empty"),
+        ("keys set anthropic", "this is not an API key"),
+        ("apply-patch", "the patch is empty"),
+        ("exec --ask hi", "--ask needs a terminal"),
+    ],
+)
+def test_a_closed_standard_input_is_read_as_empty(words: str, reason: str, tmp_path: Path) -> None:
+    script = 'exec "$@" <&-'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *command(*words.split())],
+        cwd=tmp_path,
+        env=environment(tmp_path / "home"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode in (1, 2) and reason in done.stderr.splitlines()[0]
+
+
+def test_a_folder_in_place_of_the_settings_file_is_named(tmp_path: Path) -> None:
+    environ = {**environment(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    (tmp_path / "config/agent-ls/settings.json").mkdir(parents=True)
+    done = run("exec", "hi", cwd=tmp_path, environ=environ)
+    first, second = done.err.splitlines()
+    assert done.code == 2 and "settings.json cannot be read" in first and second
+
+
 def test_each_message_fits_a_narrow_terminal_and_survives_closed_streams(tmp_path: Path) -> None:
     environ = {**environment(tmp_path / "home"), "COLUMNS": "12"}
     for words in (["exec"], ["sessions"], ["doctor"], ["help"], ["models"], ["exec", "hi"]):

@@ -61,7 +61,7 @@ def read_user_settings() -> Mapping[str, Any]:
     """
     path = user_settings_path()
     try:
-        is_there = path is not None and path.is_file()
+        is_there = path is not None and (path.is_file() or path.is_dir())
     except OSError:
         is_there = False
     return read_settings(path) if path and is_there else {}
