@@ -1,4 +1,5 @@
 // Runs a test with the chat open, and gives it the frame of the chat, the workbench and a function for pictures.
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { play } from "./stage.mjs";
@@ -40,6 +41,34 @@ export function cutOff() {
     const mayShorten = getComputedStyle(element).textOverflow === "ellipsis";
     return left < -1 || right > document.documentElement.clientWidth + 1 || (!mayShorten && element.matches("button") && element.scrollWidth > element.clientWidth + 2);
   }).map(names);
+}
+
+/** Returns signs that are drawn beside their box, where the page may end. */
+export function misplacedSigns() {
+  const signs = [...document.querySelectorAll(".codicon")].filter((element) => element.checkVisibility() && getComputedStyle(element).textIndent !== "0px");
+  return signs.map((element) => element.parentElement.outerHTML.slice(0, 160));
+}
+
+/** Returns coloured lines of code blocks that do not have the same width. */
+export function raggedLines() {
+  return [...document.querySelectorAll(".code code")].filter((block) => {
+    const widths = [...block.querySelectorAll(".hljs-addition, .hljs-deletion")].map((line) => Math.round(line.getBoundingClientRect().width));
+    return new Set(widths).size > 1;
+  }).map((block) => block.textContent.slice(0, 80));
+}
+
+/** Takes pictures of the chat at 320 and 420 px in a light and a dark theme, and checks that nothing is cut off. */
+export async function atNarrowWidths(actor, what) {
+  const frame = await actor.chat();
+  for (const theme of THEMES.slice(0, 2)) {
+    await wear(theme, { wb: actor.workbench, frame });
+    for (const width of [320, 420]) {
+      await actor.workbench.sideBarWidth(width);
+      await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
+      await actor.step(`${what} ${theme.split(" ")[1]} ${width}`);
+      assert.deepEqual(await frame.evaluate(cutOff), [], `cut off at ${width} px: ${what}`);
+    }
+  }
 }
 
 /** Runs `test` with the chat open, and exits the process. */

@@ -2,7 +2,7 @@
 // keyboard reaches every control, and that axe finds nothing serious.
 // req: H9
 import assert from "node:assert/strict";
-import { cutOff, seriousFaults, wear, withChat } from "./chat_rig.mjs";
+import { cutOff, misplacedSigns, raggedLines, seriousFaults, wear, withChat } from "./chat_rig.mjs";
 import { actUntil } from "./driver.mjs";
 
 const WIDTHS = [300, 400, 600];
@@ -119,7 +119,9 @@ async function atEachWidth({ wb, chat, shot }, name, theme) {
     await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is visible
     await shot(`${name} ${theme.replace("Default ", "")} ${width}`);
     add(`cut off at ${width} px`, await frame.evaluate(cutOff));
+    add(`lines of different widths at ${width} px`, await frame.evaluate(raggedLines));
   }
+  add("signs out of place", await frame.evaluate(misplacedSigns));
   add("not reached by keys", await frame.evaluate(unreachable));
   add(`by axe in ${theme}`, await seriousFaults(frame));
   return faults;

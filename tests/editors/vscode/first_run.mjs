@@ -2,7 +2,7 @@
 // and the same session goes on once it is mended.
 // req: H9, H16, U8
 import assert from "node:assert/strict";
-import { THEMES, cutOff, wear } from "./chat_rig.mjs";
+import { atNarrowWidths } from "./chat_rig.mjs";
 import { play } from "./stage.mjs";
 
 await play(async (actor) => {
@@ -11,12 +11,12 @@ await play(async (actor) => {
   await workbench.openFile("notes.txt");
   await workbench.runCommand("agent-ls: Open Chat");
   const chat = await actor.chat();
-  await pictures(actor, "before the first message");
+  await atNarrowWidths(actor, "before the first message");
   await actor.say("Make it.");
   await actor.until(() => says(chat, reason), `the chat to say ${reason}`);
   await actor.until(() => says(chat, step), `the chat to say ${step}`);
   await actor.isIdle();
-  await pictures(actor, "what blocks");
+  await atNarrowWidths(actor, "what blocks");
   const session = await chat.locator("#session h1").innerText();
   if (!goesOn) {
     await actor.ask("mend");
@@ -26,23 +26,10 @@ await play(async (actor) => {
   await chat.getByText(last).first().waitFor();
   await actor.isIdle();
   assert.equal(await chat.locator("#session h1").innerText(), session, "the same session goes on");
-  await pictures(actor, "it goes on");
+  await atNarrowWidths(actor, "it goes on");
 }, { width: 1100, height: 760 });
 
 async function says(chat, words) {
   const shown = await chat.locator("#app").innerText();
   return shown.toLowerCase().includes(words.toLowerCase());
-}
-
-async function pictures(actor, what) {
-  const frame = await actor.chat();
-  for (const theme of THEMES.slice(0, 2)) {
-    await wear(theme, { wb: actor.workbench, frame });
-    for (const width of [320, 420]) {
-      await actor.workbench.sideBarWidth(width);
-      await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
-      await actor.step(`${what} ${theme.split(" ")[1]} ${width}`);
-      assert.deepEqual(await frame.evaluate(cutOff), [], `cut off at ${width} px: ${what}`);
-    }
-  }
 }

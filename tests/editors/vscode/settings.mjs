@@ -1,6 +1,7 @@
 // Settings: those of a project are ignored, before and after it is trusted. Changes of the user's settings take effect.
 // req: H2, H9
 import assert from "node:assert/strict";
+import { atNarrowWidths } from "./chat_rig.mjs";
 import { play } from "./stage.mjs";
 
 await play(async (actor) => {
@@ -25,7 +26,7 @@ async function offersTrust(actor) {
   const card = (await actor.chat()).locator("article.trouble", { hasText: "This folder is not trusted" });
   await card.waitFor();
   assert.equal(await card.count(), 1);
-  await actor.step("an untrusted folder");
+  await atNarrowWidths(actor, "an untrusted folder");
   await card.getByRole("button", { name: "Manage Trust…", exact: true }).click();
   await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).waitFor();
 }
