@@ -21,15 +21,9 @@ EDIT = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_s
 FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#6985", "load and resume are not announced", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "frontman-ai/frontman#537", "the capabilities lack those of sessions", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "zed-industries/zed#51479", "a session is closed by an agent that cannot", area="acp", before="passed"
-)
+@pytest.mark.report("NousResearch/hermes-agent#6985")
+@pytest.mark.report("frontman-ai/frontman#537")
+@pytest.mark.report("zed-industries/zed#51479")
 async def test_what_is_announced_for_sessions_works(project: Path) -> None:
     with AnthropicServer(["One.", "Two.", "Three."]) as server:
         async with acp_client(project, server) as client:
@@ -46,12 +40,8 @@ async def test_what_is_announced_for_sessions_works(project: Path) -> None:
             assert await client.prompt(session_id) == "end_turn"
 
 
-@pytest.mark.report(
-    "QwenLM/qwen-code#2015", "a new session has no modes and options", area="acp", before="passed"
-)
-@pytest.mark.report(
-    "xenodium/agent-shell#436", "options of a session are not sent", area="acp", before="passed"
-)
+@pytest.mark.report("QwenLM/qwen-code#2015")
+@pytest.mark.report("xenodium/agent-shell#436")
 async def test_a_new_session_has_modes_models_and_options(project: Path) -> None:
     async with acp_ready(project) as client:
         made = await client.request("session/new", cwd=str(project), mcpServers=[])
@@ -61,8 +51,7 @@ async def test_a_new_session_has_modes_models_and_options(project: Path) -> None
         assert {ids[name]["category"] for name in ("mode", "model")} == {"mode", "model"}
 
 
-@pytest.mark.report("cline/cline#11404", "a session is loaded after the editor was restarted", area="acp",
-    before="passed")  # fmt: skip
+@pytest.mark.report("cline/cline#11404")  # fmt: skip
 async def test_a_session_is_loaded_in_a_new_process(project: Path) -> None:
     with AnthropicServer(["One.", "Two."]) as server:
         async with acp_session(project, server) as (client, session_id):
@@ -74,8 +63,7 @@ async def test_a_session_is_loaded_in_a_new_process(project: Path) -> None:
 
 
 EMPTY: list[Any] = [
-    reported("openonion/connectonion#981", {"clientCapabilities": None},
-        what="acp, passed: the capabilities are null"),
+    reported("openonion/connectonion#981", {"clientCapabilities": None}),
     {"clientCapabilities": None, "clientInfo": None, "_meta": None},
     {"clientCapabilities": {"fs": None, "terminal": None, "auth": None, "session": None}},
     {"clientCapabilities": {"fs": {"readTextFile": None}}},
@@ -106,15 +94,12 @@ async def nothing(params: Message) -> Any:
 
 
 PLACES: list[Any] = [
-    reported("yusheng-g/openagent-go#20", {}, None,
-        what="acp, passed: a client that announces no files is asked for them"),
-    reported("plmbr/notebook-intelligence#419", {"fs": {"readTextFile": False, "writeTextFile": False}}, None,
-        what="acp, passed: a client serves no files"),
-    reported("formulahendry/acp-ui#14", FILES, refuse, what="acp, passed: a client announces files and refuses them"),
+    reported("yusheng-g/openagent-go#20", {}, None),
+    reported("plmbr/notebook-intelligence#419", {"fs": {"readTextFile": False, "writeTextFile": False}}, None),
+    reported("formulahendry/acp-ui#14", FILES, refuse),
     (FILES, fail),
     (FILES, nothing),
-    reported("getpaseo/paseo#2012", {**FILES, "terminal": True}, refuse,
-        what="acp, passed: a client announces terminals and refuses them"),
+    reported("getpaseo/paseo#2012", {**FILES, "terminal": True}, refuse),
 ]  # fmt: skip
 
 
@@ -135,8 +120,7 @@ async def test_files_of_a_client_that_does_not_serve_them_are_those_on_disk(
     assert (project / "a.py").read_text() == "x = 2\n" and (project / "made").exists()
 
 
-@pytest.mark.report("google-gemini/gemini-cli#29108", "the model reads the disk, not the editor", area="acp",
-    before="passed")  # fmt: skip
+@pytest.mark.report("google-gemini/gemini-cli#29108")  # fmt: skip
 async def test_unsaved_text_is_what_the_model_reads(project: Path) -> None:
     (project / "a.py").write_text("x = 1\n")
     with AnthropicServer([[READ], "Done."]) as server:
@@ -147,9 +131,7 @@ async def test_unsaved_text_is_what_the_model_reads(project: Path) -> None:
             assert "x = 7" in str(server.requests[1].body)
 
 
-@pytest.mark.report(
-    "stakpak/agent#389", "a client reads only, and is asked to write", area="acp", before="passed"
-)
+@pytest.mark.report("stakpak/agent#389")
 async def test_a_client_that_only_reads_is_not_asked_to_write(project: Path) -> None:
     (project / "a.py").write_text("x = 1\n")
     with AnthropicServer([[READ], [EDIT], "Done."]) as server:
@@ -161,11 +143,8 @@ async def test_a_client_that_only_reads_is_not_asked_to_write(project: Path) -> 
     assert (project / "a.py").read_text() == "x = 2\n"
 
 
-@pytest.mark.report(
-    "agentclientprotocol/kotlin-sdk#93", "a cancelled prompt is an error", area="acp", before="passed"
-)
-@pytest.mark.report("agentclientprotocol/claude-agent-acp#694", "a cancelled prompt ends as usual", area="acp",
-    before="passed")  # fmt: skip
+@pytest.mark.report("agentclientprotocol/kotlin-sdk#93")
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#694")  # fmt: skip
 async def test_a_prompt_that_is_cancelled_says_so_and_the_next_one_runs(project: Path) -> None:
     slow = ToolCall("shell", {"command": "echo begun; sleep 600"})
     with AnthropicServer([[slow], "Never.", "Again."]) as server:
@@ -178,9 +157,7 @@ async def test_a_prompt_that_is_cancelled_says_so_and_the_next_one_runs(project:
             assert await client.prompt(session_id) == "end_turn"
 
 
-@pytest.mark.report(
-    "mrmans0n/alas#1380", "a permission is withdrawn by its number", area="acp", before="passed"
-)
+@pytest.mark.report("mrmans0n/alas#1380")
 async def test_a_prompt_that_is_cancelled_withdraws_its_permission(project: Path) -> None:
     async def never(params: Message) -> Any:
         return NO_ANSWER
@@ -200,8 +177,7 @@ async def test_a_prompt_that_is_cancelled_withdraws_its_permission(project: Path
             assert [it["params"]["requestId"] for it in withdrawn] == [client.requests[0]["id"]]
 
 
-@pytest.mark.report("RAIT-09/obsidian-agent-client#90", "a new session has neither folder nor servers", area="acp",
-    before="passed")  # fmt: skip
+@pytest.mark.report("RAIT-09/obsidian-agent-client#90")  # fmt: skip
 @pytest.mark.parametrize("given", [{}, {"mcpServers": []}, {"cwd": None, "mcpServers": []}])
 async def test_a_session_without_a_folder_is_refused_in_words(project: Path, given: Message) -> None:
     async with acp_ready(project, is_schema_checked=False) as client:
@@ -210,11 +186,8 @@ async def test_a_session_without_a_folder_is_refused_in_words(project: Path, giv
         assert await client.request("session/new", cwd=str(project))
 
 
-@pytest.mark.report("agentclientprotocol/claude-agent-acp#883", "a server of the client is not offered", area="acp",
-    before="passed")  # fmt: skip
-@pytest.mark.report(
-    "managoat/fountain#837", "a server of the client is never started", area="acp", before="passed"
-)
+@pytest.mark.report("agentclientprotocol/claude-agent-acp#883")  # fmt: skip
+@pytest.mark.report("managoat/fountain#837")
 async def test_a_server_of_the_client_is_offered_to_the_model(project: Path, tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw")
     with AnthropicServer([[ECHO], "Done."]) as server:
@@ -229,10 +202,9 @@ def blocks_with(resource: Message) -> list[Message]:
 
 
 EMBEDDED: list[Any] = [
-    reported("MoonshotAI/kimi-cli#1063", blocks_with({"uri": "file:///w/a.ts", "text": "CANARY"}),
-        what="acp, passed: an embedded file is dropped"),
+    reported("MoonshotAI/kimi-cli#1063", blocks_with({"uri": "file:///w/a.ts", "text": "CANARY"})),
     reported("omercnet/vscode-acp#47", blocks_with({"uri": "file:///w/a.ts", "mimeType": "text/typescript",
-        "text": "const a = 'CANARY';"}), what="acp, passed: an embedded file has a type"),
+        "text": "const a = 'CANARY';"})),
     blocks_with({"uri": "untitled:Untitled-1", "text": "CANARY"}),
     blocks_with({"uri": "file:///w/a.txt", "mimeType": "text/plain", "blob": "Q0FOQVJZ"}),
 ]  # fmt: skip
@@ -246,9 +218,7 @@ async def test_an_embedded_text_reaches_the_model(project: Path, blocks: list[Me
         assert "CANARY" in str(server.requests[0].body)
 
 
-@pytest.mark.report(
-    "xenodium/agent-shell#598", "two options of one kind are shown as one", area="acp", before="passed"
-)
+@pytest.mark.report("xenodium/agent-shell#598")
 async def test_options_of_one_kind_have_names_and_ids_of_their_own(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_ready(project, server, "agent-shell") as client:

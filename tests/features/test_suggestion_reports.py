@@ -15,7 +15,6 @@ REPEATED: list[Any] = [
     reported(
         "BoltAI/BoltAI#189",
         [("exa", "example", "", "mple"), ("A proto", "prototype", "", "type")],
-        what="lsp, failed: a begun word is inserted a second time",
     ),
     reported(
         "termide/termide#22",
@@ -24,37 +23,30 @@ REPEATED: list[Any] = [
             ("return Ord", "Order", "", "er"),
             ("  echo $tot", "total;", "", "al;"),
         ],
-        what="lsp, failed: a begun variable or class name is inserted a second time, with its sign",
     ),
     reported(
         "shugo/textbringer#191",
         [("at = Textbringer::Buf", "Textbringer::Buffer.new", "", "fer.new")],
-        what="lsp, failed: the namespace in front of a begun name is repeated",
     ),
     reported(
         "atom/autocomplete-plus#331",
         [("return tot", "total", "al\n", "")],
-        what="lsp, failed: the rest of a word stands after the cursor already",
     ),
     reported(
         "atom/autocomplete-plus#559",
         [("reso", "lve", "resolve\n", "lve")],
-        what="lsp, passed: an equal word after the cursor is wiped out",
     ),
     reported(
         "Pierrad/obsidian-github-copilot#106",
         [("Hello wor", "Hello world", "", "ld")],
-        what="lsp, passed: the whole line is suggested again",
     ),
     reported(
         "microsoft/vscode-copilot-release#11402",
         [("    ", "a = 1\n    b = 2\n    return a", "\n    b = 2\n    return a\n}\n", "a = 1")],
-        what="lsp, passed: the next lines of the file are suggested again",
     ),
     reported(
         "Kilo-Org/kilocode#3390",
         [("print(", "total)", ")\n", "total"), ("f([", "1, 2])", "])\n", "1, 2")],
-        what="lsp, passed: brackets that the editor has closed are closed again",
     ),
 ]
 

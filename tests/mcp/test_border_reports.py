@@ -26,13 +26,10 @@ pytestmark = pytest.mark.req("T11")
 SHOPS = 'Shops response: [\n  {\n    "id": 1,\n    "title": null\n  }\n]\nFound 2 shops: [\n1\n]\n'
 PRINTED: list[Any] = [
     reported("ZubeidHendricks/youtube-mcp-server#26",
-        {"noise": ["YouTube MCP Server v1.0.0 started successfully"], "before": "[MCP] list_tools requested\n"},
-        what="mcp, passed: a line stands before each answer"),
-    reported("sammcj/mcp-package-docs#7", {"noise": ["Loading npm packages"], "before": "INFO: ready\n"},
-        what="mcp, passed: a server prints what it loads"),
-    reported("TSavo/printify-mcp#3", {"before": SHOPS}, what="mcp, passed: a server prints values over several lines"),
-    reported("genkit-ai/genkit#2954", {"noise": ["[@genkit-ai/mcp] ready", "Shutting down…"]},
-        what="mcp, passed: a line begins with a bracket"),
+        {"noise": ["YouTube MCP Server v1.0.0 started successfully"], "before": "[MCP] list_tools requested\n"}),
+    reported("sammcj/mcp-package-docs#7", {"noise": ["Loading npm packages"], "before": "INFO: ready\n"}),
+    reported("TSavo/printify-mcp#3", {"before": SHOPS}),
+    reported("genkit-ai/genkit#2954", {"noise": ["[@genkit-ai/mcp] ready", "Shutting down…"]}),
     {"before": '{"level":"info","msg":"GET /shops"}\n[1, 2]\n"x"\nnull\n3\n{}\n'},
     {"before": '{"id":7,"method":"GET","url":"/shops"}\n'},
     {"before": '{"jsonrpc":"2.0","id":99,"result":{}}\n'},
@@ -47,11 +44,11 @@ async def test_what_a_server_prints_beside_its_messages_does_no_harm(
 
 
 LISTS: list[Any] = [
-    reported("modelcontextprotocol/java-sdk#615", 210, None, what="mcp, passed: 210 tools are on one page"),
-    reported("JSONbored/metagraphed#9648", 224, None, what="mcp, passed: a list is half a megabyte"),
-    reported("knowsuchagency/mcp2cli#64", 54, 50, what="mcp, passed: four tools are on the second page"),
-    reported("kirodotdev/Kiro#9935", 64, 30, what="mcp, passed: tools are on three pages"),
-    reported("anthropics/claude-code#23179", 21, 1, what="mcp, passed: a page has one tool"),
+    reported("modelcontextprotocol/java-sdk#615", 210, None),
+    reported("JSONbored/metagraphed#9648", 224, None),
+    reported("knowsuchagency/mcp2cli#64", 54, 50),
+    reported("kirodotdev/Kiro#9935", 64, 30),
+    reported("anthropics/claude-code#23179", 21, 1),
 ]  # fmt: skip
 
 
@@ -82,10 +79,8 @@ TEXT = {"type": "string"}
 NEEDED = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a", "b"]}
 BARE = {"type": "object", "properties": {}}
 FORMS: list[Any] = [
-    reported("modelcontextprotocol/go-sdk#758", NEEDED, "Decline", {"action": "decline"},
-        what="mcp, passed: an answer that declines is checked like a filled form"),
-    reported("modelcontextprotocol/python-sdk#1284", BARE, "Answer", {"action": "accept", "content": {}},
-        what="mcp, passed: a form has no fields"),
+    reported("modelcontextprotocol/go-sdk#758", NEEDED, "Decline", {"action": "decline"}),
+    reported("modelcontextprotocol/python-sdk#1284", BARE, "Answer", {"action": "accept", "content": {}}),
     (BARE, "Decline", {"action": "decline"}),
     ({"properties": None}, "Answer", {"action": "accept", "content": {}}),
     ({"type": "object"}, "Answer", {"action": "accept", "content": {}}),
@@ -105,31 +100,23 @@ async def test_a_form_is_answered_as_its_server_expects(
         assert said.get("result", said) == reply and len(asked) == 1
 
 
-@pytest.mark.report(
-    "twentyhq/twenty#24582", "progress has a token that nobody gave", area="mcp", before="passed"
-)
+@pytest.mark.report("twentyhq/twenty#24582")
 @pytest.mark.parametrize("token", ["tool-call-4", None, 4_000, {"a": 1}])
 async def test_progress_of_no_call_does_no_harm(tmp_path: Path, token: Any) -> None:
     assert (await echoed(tmp_path, calls={"echo": {"do": "progress", "token": token}})).content == "echo {}"
 
 
 LOGINS: list[Any] = [
-    reported("atlassian/atlassian-mcp-server#148", LoginOddities(challenges=["Bearer"], resource_at=[]),
-        what="mcp, passed: only the metadata of the login server at the root exists"),
+    reported("atlassian/atlassian-mcp-server#148", LoginOddities(challenges=["Bearer"], resource_at=[])),
     reported("PrimeIntellect-ai/prime-agent#766", LoginOddities(
         resource={"authorization_servers": ["{at}/as"]}, metadata={"issuer": "{at}/as"},
-        metadata_at=[f"{METADATA}/as"]),
-        what="mcp, passed: the login server is elsewhere"),
-    reported("openai/codex#42427", challenged(f'Bearer error="x", resource_metadata="{AT_PLACE}"'),
-        what="mcp, passed: metadata is only where the challenge says"),
-    reported("cloudflare/mcp-server-cloudflare#257", LoginOddities(challenges=[], resource_at=[]),
-        what="mcp, passed: there is no metadata of the resource"),
+        metadata_at=[f"{METADATA}/as"])),
+    reported("openai/codex#42427", challenged(f'Bearer error="x", resource_metadata="{AT_PLACE}"')),
+    reported("cloudflare/mcp-server-cloudflare#257", LoginOddities(challenges=[], resource_at=[])),
     reported("mcpjungle/MCPJungle#293", LoginOddities(
-        challenges=[f'Bearer resource_metadata="{{at}}{PRM}"'], resource_at=[PRM]),
-        what="mcp, passed: the challenge names the metadata of the origin"),
+        challenges=[f'Bearer resource_metadata="{{at}}{PRM}"'], resource_at=[PRM])),
     reported("Swiggy/swiggy-mcp-server-manifest#88", LoginOddities(
-        challenges=[f'Bearer realm="mcp", resource_metadata="{{at}}{PRM}"'], resource_at=[]),
-        what="mcp, passed: the metadata that the challenge names is missing"),
+        challenges=[f'Bearer realm="mcp", resource_metadata="{{at}}{PRM}"'], resource_at=[])),
 ]  # fmt: skip
 
 
@@ -142,8 +129,8 @@ async def test_the_login_server_is_found(odd: LoginOddities, tmp_path: Path) -> 
 
 
 SCHEMAS: list[Any] = [
-    reported("microsoft/vscode#299035", {"type": "object"}, what="mcp, passed: a schema has no properties"),
-    reported("promptfoo/promptfoo#5960", {}, what="mcp, passed: a schema is empty"),
+    reported("microsoft/vscode#299035", {"type": "object"}),
+    reported("promptfoo/promptfoo#5960", {}),
     {"type": "object", "properties": None, "required": None},
 ]  # fmt: skip
 
@@ -153,10 +140,8 @@ async def test_a_tool_without_parameters_is_called(tmp_path: Path, schema: Any) 
     assert (await echoed(tmp_path, tools=[tool("echo", schema=schema)])).content == "echo {}"
 
 
-@pytest.mark.report("anthropics/claude-code#83838", "tools are gone after a server was started again", area="mcp",
-    before="passed")  # fmt: skip
-@pytest.mark.report("anthropics/claude-code#74329", "one call after a restart works, the next does not", area="mcp",
-    before="passed")  # fmt: skip
+@pytest.mark.report("anthropics/claude-code#83838")  # fmt: skip
+@pytest.mark.report("anthropics/claude-code#74329")  # fmt: skip
 @pytest.mark.parametrize("code", [0, 3])
 async def test_a_server_that_ends_in_a_call_keeps_its_tools(tmp_path: Path, code: int) -> None:
     plan: dict[str, Any] = {
@@ -172,10 +157,8 @@ async def test_a_server_that_ends_in_a_call_keeps_its_tools(tmp_path: Path, code
         assert [it.is_error for it in rig.results()] == [False, True, False, False, False]
 
 
-@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#731", "a server was killed between two messages", area="mcp",
-    before="passed")  # fmt: skip
-@pytest.mark.report("Hmbown/Codewhale#6187", "a server that died counts as connected, with its old tools", area="mcp",
-    before="passed")  # fmt: skip
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#731")  # fmt: skip
+@pytest.mark.report("Hmbown/Codewhale#6187")  # fmt: skip
 async def test_a_server_that_is_killed_between_messages_comes_back_with_its_tools(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     entry = raw_server(tmp_path / "plans", "raw", starts=str(starts))
@@ -193,9 +176,7 @@ async def test_a_server_that_is_killed_between_messages_comes_back_with_its_tool
         assert [it.content for it in rig.results()] == ["echo {}", "more {}"]
 
 
-@pytest.mark.report(
-    "docker/docker-agent#2244", "tools are those from before a restart", area="mcp", before="passed"
-)
+@pytest.mark.report("docker/docker-agent#2244")
 async def test_a_server_by_http_that_was_restarted_is_asked_for_its_tools_again(tmp_path: Path) -> None:
     odd = Oddities(lost=404)
     with odd_server(odd) as url:
@@ -207,10 +188,8 @@ async def test_a_server_by_http_that_was_restarted_is_asked_for_its_tools_again(
 
 
 READS: list[Any] = [
-    reported("modelcontextprotocol/csharp-sdk#821", "kb://docs2/topic-auth.md", "text of kb://docs2/topic-auth.md",
-        what="mcp, passed: a resource of a template has a slash in its parameter"),
-    reported("modelcontextprotocol/csharp-sdk#516", "kb://summary", "text of kb://summary",
-        what="mcp, passed: a resource has no type"),
+    reported("modelcontextprotocol/csharp-sdk#821", "kb://docs2/topic-auth.md", "text of kb://docs2/topic-auth.md"),
+    reported("modelcontextprotocol/csharp-sdk#516", "kb://summary", "text of kb://summary"),
 ]  # fmt: skip
 
 

@@ -21,27 +21,22 @@ DENY = (
     '"permissionDecisionReason": "CANARY"}}'
 )
 ANSWERS: list[Any] = [
-    reported("modu-ai/moai-adk#1498", 2, DENY, "", "deny", "CANARY",
-        what="rules, passed: a hook prints its decision and ends with 2"),
-    reported("peg/rampart#50", 0, "{}", "", "", "", what="rules, passed: an empty object is no decision"),
-    reported("technicalpickles/pickled-claude-plugins#26", 0, DENY, "Resolved 12 packages", "deny", "CANARY",
-        what="rules, passed: a hook denies by JSON and prints notes on standard error"),
+    reported("modu-ai/moai-adk#1498", 2, DENY, "", "deny", "CANARY"),
+    reported("peg/rampart#50", 0, "{}", "", "", ""),
+    reported("technicalpickles/pickled-claude-plugins#26", 0, DENY, "Resolved 12 packages", "deny", "CANARY"),
     reported("anthropics/claude-code#48760", 0,
         '{"permissionDecision": "allow", "permissionDecisionReason": "fine"}', "",
-        "allow", "fine", what="rules, passed: a decision is at the top of the object"),
-    reported("aovestdipaperino/tokensave#21", 0, '{"decision": "block", "reason": "CANARY"}', "", "deny", "CANARY",
-        what="rules, passed: a hook for calls decides in the older form"),
+        "allow", "fine"),
+    reported("aovestdipaperino/tokensave#21", 0, '{"decision": "block", "reason": "CANARY"}', "", "deny", "CANARY"),
     (0, '{"decision": "allow"}', "", "allow", ""),
-    reported("eqtylab/cupcake#117", 1, DENY, "panic", "deny", "CANARY",
-        what="rules, flaw: a hook prints that it denies and ends with 1"),
+    reported("eqtylab/cupcake#117", 1, DENY, "panic", "deny", "CANARY"),
     (1, f"loading\n{DENY}\n", "", "deny", "CANARY"),
     reported("zhijiewong/openharness#27", 0, '{"decision": "deny", "reason": "CANARY", "hookSpecificOutput": {}}', "",
-        "deny", "CANARY", what="rules, passed: a decision is deny instead of block"),
-    reported("azalio/map-framework#34", 0, '{"decision": "block", "reason": "a\nCANARY"}', "", "deny", "CANARY",
-        what="rules, flaw: a reason has a line break that is not escaped"),
+        "deny", "CANARY"),
+    reported("azalio/map-framework#34", 0, '{"decision": "block", "reason": "a\nCANARY"}', "", "deny", "CANARY"),
     reported("Soul-Brews-Studio/arra-oracle-skills-cli#231", 0,
         '{"decision": "block", "reason": "CANARY \u2014 no"}', "",
-        "deny", "CANARY", what="rules, passed: a reason has a long dash"),
+        "deny", "CANARY"),
 ]  # fmt: skip
 
 
@@ -60,8 +55,7 @@ async def test_a_call_that_a_failing_hook_denies_is_not_made(
     assert log == "" and ends[0].is_error
 
 
-@pytest.mark.report("affaan-m/ECC#182", "a matcher is an expression, and the hook never runs", area="rules",
-    before="flaw")  # fmt: skip
+@pytest.mark.report("affaan-m/ECC#182")  # fmt: skip
 def test_a_matcher_that_is_an_expression_is_named(tmp_path: Path) -> None:
     written = 'tool == "Write" && tool_input.file_path matches "\\\\.md$"'
     found = hooks_in(tmp_path, {"hooks": {"PreToolUse": [{"matcher": written, "hooks": [HOOK]}]}})

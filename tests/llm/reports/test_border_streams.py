@@ -24,13 +24,11 @@ CALLED = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
 ONE_CALL: list[Any] = [
     reported("OpenRouterTeam/ai-sdk-provider#118", [call_piece(0, "c1", "read", ""),
         piece(tool_calls=[{"index": 0, "type": "function", "function": {"arguments": ""}}]),
-        piece(tool_calls=[{"index": 0, "type": "function", "function": {"arguments": '{"a":1}'}}]), CALLED],
-        what="chat-servers, passed: the second piece of a call has no name and no arguments"),
+        piece(tool_calls=[{"index": 0, "type": "function", "function": {"arguments": '{"a":1}'}}]), CALLED]),
     reported("vercel/ai#14722", [
         piece(tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"arguments": '{"a"'}}]),
         piece(tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"name": "read", "arguments": ""}}]),
-        piece(tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"arguments": ":1}"}}]), CALLED],
-        what="chat-servers, passed: the name of a call comes after its first arguments"),
+        piece(tool_calls=[{"index": 0, "id": "c1", "type": "function", "function": {"arguments": ":1}"}}]), CALLED]),
     [piece(tool_calls=[{"index": 0, "function": {"arguments": '{"a":1}'}}]),
         piece(tool_calls=[{"index": 0, "function": {"name": "read"}}]), CALLED],
 ]  # fmt: skip
@@ -47,8 +45,7 @@ LACKING = [CREATED, added(0, CALL), delta("function_call_arguments", 0, 'a": 1}'
     done(0, {**CALL, "arguments": 'a": 1}'}), final()]  # fmt: skip
 
 
-@pytest.mark.report("vllm-project/vllm#42683", "the first piece of the arguments is missing", area="responses",
-    before="passed")  # fmt: skip
+@pytest.mark.report("vllm-project/vllm#42683")  # fmt: skip
 def test_a_call_that_lacks_its_beginning_is_kept_for_an_error_that_the_model_reads() -> None:
     assert calls_of(response_of(OPENAI, responses_sse(*LACKING))) == [("read", 'a": 1}')]
 
@@ -68,15 +65,12 @@ OVERLOADED = {
 FAILED = final("failed", error={"code": "server_error", "message": "The model failed to load."})
 FAILURES: list[Any] = [
     reported("anthropics/anthropic-sdk-python#688", ANTHROPIC, sse(*flat(start(), block(0, {"type": "text",
-        "text": ""}, {"type": "text_delta", "text": "Hi"}, open=True), OVERLOADED)), e.OverloadedError, "Overloaded",
-        what="anthropic, passed: an error comes within the stream"),
-    reported("mito-ds/mito#1842", ANTHROPIC, sse(OVERLOADED), e.OverloadedError, "Overloaded",
-        what="anthropic, passed: an error is the only event"),
+        "text": ""}, {"type": "text_delta", "text": "Hi"}, open=True), OVERLOADED)), e.OverloadedError, "Overloaded"),
+    reported("mito-ds/mito#1842", ANTHROPIC, sse(OVERLOADED), e.OverloadedError, "Overloaded"),
     reported("langchain-ai/langchain#39041", OPENAI, responses_sse(CREATED, FAILED), e.ServerError,
-        "The model failed to load", what="responses, passed: a failed response looks like an answer"),
+        "The model failed to load"),
     reported("decolua/9router#1648", OPENAI, responses_sse(CREATED, added(0, {"type": "message", "id": "m"}),
-        delta("output_text", 0, "Hi", content_index=0)), e.StreamError, "in the middle",
-        what="responses, passed: a stream ends without its last event"),
+        delta("output_text", 0, "Hi", content_index=0)), e.StreamError, "in the middle"),
 ]  # fmt: skip
 
 
@@ -93,45 +87,34 @@ REFUSED = {**MESSAGE, "content": [{"type": "refusal", "refusal": "Hi"}]}
 TEXTS: list[Any] = [
     reported("LibreChat-AI/agents#308", ANTHROPIC, sse(*flat(start(input_tokens=0, output_tokens=1),
         text_block(0, "Hi"), {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {
-            "input_tokens": 20, "cache_read_input_tokens": 5, "output_tokens": 7}}, {"type": "message_stop"})),
-        what="anthropic, passed: a gateway counts the input only at the end"),
+            "input_tokens": 20, "cache_read_input_tokens": 5, "output_tokens": 7}}, {"type": "message_stop"}))),
     reported("BerriAI/litellm#30115", ANTHROPIC, sse(*flat(start(), {"type": "content_block_delta", "index": 0,
-        "delta": {"type": "text_delta", "text": "Hi"}}, {"type": "content_block_stop", "index": 0}, end())),
-        what="anthropic, passed: a piece comes without the start of its block"),
+        "delta": {"type": "text_delta", "text": "Hi"}}, {"type": "content_block_stop", "index": 0}, end()))),
     reported("BerriAI/litellm#33315", ANTHROPIC, sse(*flat(start(), block(0, {"type": "thinking", "thinking": ""},
-        {"type": "thinking_delta", "thinking": ""}, {"type": "thinking_delta"}, {}), text_block(1, "Hi"), end())),
-        what="anthropic, passed: pieces of thinking are empty"),
-    reported("BerriAI/litellm#32724", OPENAI, responses_sse(CREATED, done(0, MESSAGE), final(output=[])),
-        what="responses, passed: the items are only in their own events"),
+        {"type": "thinking_delta", "thinking": ""}, {"type": "thinking_delta"}, {}), text_block(1, "Hi"), end()))),
+    reported("BerriAI/litellm#32724", OPENAI, responses_sse(CREATED, done(0, MESSAGE), final(output=[]))),
     (OPENAI, responses_sse(CREATED, delta("output_text", 0, "Hi", content_index=0), final(output=[]))),
     (OPENAI, responses_sse(CREATED, {"type": "response.output_text.done", "output_index": 0, "text": "Hi"}, final())),
     reported("NousResearch/hermes-agent#91181", OPENAI, responses_sse(CREATED, added(0, {**MESSAGE, "content": []}),
         delta("refusal", 0, "H", content_index=0), delta("refusal", 0, "i", content_index=0), done(0, REFUSED),
-        final(output=[REFUSED])), what="responses, passed: a refusal is streamed"),
+        final(output=[REFUSED]))),
     reported("openai/openai-python#3387", OPENAI, responses_sse(CREATED, added(0, {**MESSAGE, "content": []}),
-        delta("refusal", 0, "Hi", content_index=0), final(output=[])),
-        what="responses, passed: a refusal is only in its pieces"),
-    reported("lidge-jun/opencodex#3767", OPENAI, responses_sse(CREATED, final(output=[REFUSED])),
-        what="responses, passed: a refusal is only in the last event"),
+        delta("refusal", 0, "Hi", content_index=0), final(output=[]))),
+    reported("lidge-jun/opencodex#3767", OPENAI, responses_sse(CREATED, final(output=[REFUSED]))),
     reported("agentjido/req_llm#638", GEMINI, gemini_wire(chunk({"text": "Hi"}), {
-        "candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 1}}),
-        what="gemini, passed: the last event has no content"),
+        "candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 1}})),
     reported("songquanpeng/one-api#1477", GEMINI, gemini_wire(chunk({"text": "H"}, finish="STOP"),
-        chunk({"text": "i"}, finish="STOP")), what="gemini, passed: each event says that it is the last"),
+        chunk({"text": "i"}, finish="STOP"))),
     reported("Chevey339/kelivo#1003", GEMINI, gemini_wire(chunk(finish="STOP"), chunk(finish="STOP"),
-        chunk({"text": "Hi"}), chunk(finish="STOP")), what="gemini, passed: empty events with an end come first"),
-    reported("router-for-me/CLIProxyAPI#4167", GEMINI, gemini_wire(chunk({"text": "Hi"})) + b"data: [DONE]\n\n",
-        what="gemini, failed: a stream ends with [DONE] only"),
+        chunk({"text": "Hi"}), chunk(finish="STOP"))),
+    reported("router-for-me/CLIProxyAPI#4167", GEMINI, gemini_wire(chunk({"text": "Hi"})) + b"data: [DONE]\n\n"),
     reported("theopenco/llmgateway#2334", OPENAI, b": ping\n\n".join((b"", responses_sse(CREATED),
-        responses_sse(added(0, MESSAGE)), responses_sse(done(0, MESSAGE), final()))),
-        what="responses, passed: comments with an empty line come between events"),
+        responses_sse(added(0, MESSAGE)), responses_sse(done(0, MESSAGE), final())))),
     reported("ollama/ollama#16443", codec(), b":\n\n:\n\ndata: " + b'{"choices":[{"delta":{"content":"Hi"}}]}\n\n:\n\n'
-        b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n:\n\ndata: [DONE]\n\n',
-        what="chat-servers, passed: comments are a colon only"),
+        b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n:\n\ndata: [DONE]\n\n'),
     reported("diegosouzapw/OmniRoute#7136", codec(),
         b'data: {"object":"chat.completion.chunk","choices":[]}\n\n: omni\n\n'
-        b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n',
-        what="chat-servers, passed: an empty chunk keeps the connection"),
+        b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'),
 ]  # fmt: skip
 
 
@@ -140,8 +123,7 @@ def test_a_stream_of_another_form_is_read(spoken: Any, data: bytes) -> None:
     assert response_of(spoken, data, ASK).text == "Hi"
 
 
-@pytest.mark.report("PostHog/posthog#72287", "arguments come within thinking, and for a block that never began",
-    area="anthropic", before="passed")  # fmt: skip
+@pytest.mark.report("PostHog/posthog#72287")  # fmt: skip
 def test_arguments_of_a_block_that_never_began_end_nothing() -> None:
     piece_of = {"type": "input_json_delta", "partial_json": '{"a": 1}'}
     response = anthropic(
@@ -159,8 +141,7 @@ def test_the_input_that_a_gateway_counts_at_the_end_is_counted() -> None:
     assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (25, 5, 7)
 
 
-@pytest.mark.report("openai/openai-python#3538", "an incomplete response has its last event", area="responses",
-    before="passed")  # fmt: skip
+@pytest.mark.report("openai/openai-python#3538")  # fmt: skip
 def test_an_incomplete_response_keeps_its_text_and_says_why() -> None:
     events = (
         CREATED,
@@ -176,12 +157,9 @@ def test_an_incomplete_response_keeps_its_text_and_says_why() -> None:
     assert (response.text, response.finish_reason.kind) == ("Hi", "length")
 
 
-@pytest.mark.report("xberg-io/liter-llm#152", "a character is split between two chunks", area="chat-servers",
-    before="passed")  # fmt: skip
-@pytest.mark.report("librefang/librefang#3448", "characters are split at any byte, on three APIs", area="anthropic",
-    before="passed")  # fmt: skip
-@pytest.mark.report("ggml-org/llama.cpp#28926", "arguments of a call are split within a character", area="chat-servers",
-    before="passed")  # fmt: skip
+@pytest.mark.report("xberg-io/liter-llm#152")  # fmt: skip
+@pytest.mark.report("librefang/librefang#3448")  # fmt: skip
+@pytest.mark.report("ggml-org/llama.cpp#28926")  # fmt: skip
 def test_characters_that_chunks_split_are_whole() -> None:
     said = "你好世界 🌍"
     streams = (

@@ -100,7 +100,7 @@ KINDS: list[Any] = [
     reported("truefoundry/models#826", "compatible", 404,
         {"status": "failure",
             **say("openrouter error: No endpoints available matching your guardrail restrictions and data "
-            "policy.", type="APIError")}, e.NotFoundError, "guardrail"),
+            "policy.", type="APIError")}, e.PermissionDeniedError, "guardrail"),
     reported("vllm-project/vllm#4667", "vllm", 400,
         {"object": "error", "message": "max_tokens must be at least 1, got -186.", "type": "BadRequestError",
             "code": 400},

@@ -22,26 +22,19 @@ GRAMMAR = {"code": 400, "message": "Failed to initialize samplers: failed to par
 KINDS: list[Any] = [
     reported("digitallyinduced/haskell-agent#1300", "anthropic", 429,
         say("No granted Anthropic subscription account is currently available.", type="rate_limit_error"),
-        e.QuotaExceededError, None,
-        what="anthropic, passed: a gateway has no account with usage left"),
+        e.QuotaExceededError, None),
     reported("NousResearch/hermes-agent#76225", "compatible", 429,
-        say("[claude/claude-opus-5] [429]: rate limited (reset after 2m 13s)"), e.RateLimitError, 133,
-        what="chat-servers, passed: a gateway names the wait in brackets"),
+        say("[claude/claude-opus-5] [429]: rate limited (reset after 2m 13s)"), e.RateLimitError, 133),
     reported("PostHog/posthog#82310", "compatible", 429,
         say("Rate limit exceeded: User burst rate limit exceeded. Try again in about 3 hours.", retry_after=10800),
-        e.RateLimitError, 10800,
-        what="chat-servers, passed: a gateway names a wait of hours"),
+        e.RateLimitError, 10800),
     reported("NousResearch/hermes-agent#26893", "responses", 429,
         say("The usage limit has been reached", type="usage_limit_reached", plan_type="plus", resets_in_seconds=756),
-        e.QuotaExceededError, 756,
-        what="responses, passed: a plan names the seconds until its limit resets"),
+        e.QuotaExceededError, 756),
     reported("openclaw/openclaw#99097", "openrouter", 429, say("Provider returned error", code=429), e.ServerError,
-        None,
-        what="chat-servers, passed: OpenRouter names no reason of a limit"),
-    reported("diegosouzapw/OmniRoute#1370", "ollama", 401, "unauthorized\n", e.AuthenticationError, None,
-        what="chat-servers, passed: Ollama refuses a key in one word"),
-    reported("continuedev/continue#10685", "ollama", 403, '""', e.PermissionDeniedError, None,
-        what="chat-servers, passed: Ollama denies access with an empty text"),
+        None),
+    reported("diegosouzapw/OmniRoute#1370", "ollama", 401, "unauthorized\n", e.AuthenticationError, None),
+    reported("continuedev/continue#10685", "ollama", 403, '""', e.PermissionDeniedError, None),
 ]  # fmt: skip
 
 
@@ -56,8 +49,7 @@ def test_an_error_has_its_class_and_delay(
 SCHEMAS: list[Any] = [
     ("llamacpp", GRAMMAR),
     reported("NousResearch/hermes-agent#71279", "lmstudio",
-        {"error": "Engine protocol predict request returned 400:\n" + json.dumps({"error": GRAMMAR})},
-        what="chat-servers, passed: LM Studio quotes that a grammar cannot be parsed"),
+        {"error": "Engine protocol predict request returned 400:\n" + json.dumps({"error": GRAMMAR})}),
 ]  # fmt: skip
 
 
@@ -70,15 +62,12 @@ def test_schemas_that_are_no_grammar_are_simplified(provider: str, body: Any) ->
 
 
 USAGE: list[Any] = [
-    reported("vercel/ai#14382", {"prompt_tokens": 100, "completion_tokens": 1, "num_cached_tokens": 90}, (100, 1, 90),
-        what="chat-servers, passed: Mistral counts cached tokens under its own name"),
+    reported("vercel/ai#14382", {"prompt_tokens": 100, "completion_tokens": 1, "num_cached_tokens": 90}, (100, 1, 90)),
     reported("symfony/ai#2275",
-        {"prompt_tokens": 100, "completion_tokens": 5, "input_tokens_details": {"cached_tokens": 80}}, (100, 5, 80),
-        what="chat-servers, passed: cached tokens are counted under the name of another API"),
+        {"prompt_tokens": 100, "completion_tokens": 5, "input_tokens_details": {"cached_tokens": 80}}, (100, 5, 80)),
     reported("vercel/ai#8723",
         {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 70},
-            "completion_tokens_details": {"reasoning_tokens": 3}}, (100, 5, 70),
-        what="chat-servers, passed: Groq counts cached tokens"),
+            "completion_tokens_details": {"reasoning_tokens": 3}}, (100, 5, 70)),
 ]  # fmt: skip
 
 
@@ -89,12 +78,10 @@ def test_cached_tokens_are_counted(wire: Any, expected: Any) -> None:
 
 
 LEFT_OUT: list[Any] = [
-    reported("danny-avila/LibreChat#8877", {"message": "The model is unsupported for streaming."}, "stream",
-        what="chat-servers, passed: a model of Bedrock is unsupported for streaming"),
+    reported("danny-avila/LibreChat#8877", {"message": "The model is unsupported for streaming."}, "stream"),
     reported("BerriAI/litellm#18543",
         say("litellm.UnsupportedParamsError: openai does not support parameters: ['reasoning_effort'], for model=x. To "
-            "drop these, set `litellm.drop_params=True`.", code="400"), "reasoning_effort",
-        what="chat-servers, passed: LiteLLM lists the parameters that it refuses"),
+            "drop these, set `litellm.drop_params=True`.", code="400"), "reasoning_effort"),
 ]  # fmt: skip
 
 
@@ -103,23 +90,13 @@ def test_what_is_refused_is_left_out(body: Any, path: str) -> None:
     assert not at(second("compatible", body, asking("compatible")), path)
 
 
-@pytest.mark.report(
-    "promptfoo/promptfoo#9587",
-    "Bedrock puts the reasoning of gpt-oss between tags",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("promptfoo/promptfoo#9587")
 def test_reasoning_between_tags_of_bedrock_is_no_text() -> None:
     response = chat_answer(piece(content="<reasoning>We think."), piece(content="</reasoning>Final."), STOP)
     assert (response.text, response.reasoning) == ("Final.", "We think.")
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#40775",
-    "a whole answer has its reasoning three times",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("BerriAI/litellm#40775")
 def test_reasoning_in_three_fields_of_a_whole_answer_is_shown_once() -> None:
     message = {"content": "pong", "role": "assistant", "reasoning_content": "We reply.", "thinking_blocks":
         [{"type": "thinking", "thinking": "We reply."}], "provider_specific_fields": {"reasoningContentBlocks":

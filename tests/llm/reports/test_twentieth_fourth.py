@@ -25,17 +25,13 @@ ENDS_ON = (
 )
 WAIT = "No deployments available for selected model, Try again in 60 seconds. Passed model=m."
 KINDS: list[Any] = [
-    reported("vllm-project/vllm#16774", "vllm", 500, "Internal Server Error", e.ServerError, None,
-        what="chat-servers, passed: vLLM fails at text beside calls without a reason"),
+    reported("vllm-project/vllm#16774", "vllm", 500, "Internal Server Error", e.ServerError, None),
     reported("BerriAI/litellm#20867", "compatible", 429,
         say("No deployments available for selected model.", type="None", param="None", code="429"), e.RateLimitError,
-        None,
-        what="chat-servers, passed: LiteLLM calls a limit a lack of deployments"),
-    reported("BerriAI/litellm#5177", "compatible", 429, say(WAIT, code="429"), e.RateLimitError, 60,
-        what="chat-servers, passed: LiteLLM names the time until a deployment is free"),
+        None),
+    reported("BerriAI/litellm#5177", "compatible", 429, say(WAIT, code="429"), e.RateLimitError, 60),
     reported("BerriAI/litellm#37592", "anthropic", 400,
-        {"type": "error", "error": {"type": "invalid_request_error", "message": ENDS_ON}}, e.QuotaExceededError, None,
-        what="anthropic, passed: a usage limit ends on a date"),
+        {"type": "error", "error": {"type": "invalid_request_error", "message": ENDS_ON}}, e.QuotaExceededError, None),
 ]  # fmt: skip
 
 
@@ -48,15 +44,11 @@ def test_an_error_has_its_class_and_delay(
 
 
 IMAGES: list[Any] = [
-    reported("egoist/chatwise-releases#1173", 'model "gpt-4.1" not supported for vision',
-        what="chat-servers, passed: Copilot says that a model is not supported for vision"),
+    reported("egoist/chatwise-releases#1173", 'model "gpt-4.1" not supported for vision'),
     reported("microsoft/vscode-copilot-vision#83",
-        "Invalid content type. image_url is only supported by certain models.",
-        what="chat-servers, passed: images are only for certain models"),
-    reported("github/copilot-cli#2030", "image media type not supported",
-        what="chat-servers, passed: Copilot refuses the type of an image"),
-    reported("privapps/github-copilot-svcs#2", "missing required Copilot-Vision-Request header for vision requests",
-        what="chat-servers, passed: a proxy of Copilot lacks a header for images"),
+        "Invalid content type. image_url is only supported by certain models."),
+    reported("github/copilot-cli#2030", "image media type not supported"),
+    reported("privapps/github-copilot-svcs#2", "missing required Copilot-Vision-Request header for vision requests"),
 ]  # fmt: skip
 
 
@@ -65,12 +57,7 @@ def test_a_refused_image_is_left_out(words: str) -> None:
     assert refuses_images(refused("compatible", 400, say(words, code="")))
 
 
-@pytest.mark.report(
-    "pydantic/pydantic-ai#728",
-    "vLLM repeats the request in its error about tool_choice",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("pydantic/pydantic-ai#728")
 def test_a_choice_of_a_tool_that_vllm_does_not_know_is_left_out() -> None:
     request = Request("m", (user("hi"),), tools=TOOLS, tool_choice="required")
     first, *after = sent(
@@ -80,9 +67,7 @@ def test_a_choice_of_a_tool_that_vllm_does_not_know_is_left_out() -> None:
     assert [lacks("tool_choice")(body) for body in after] == [True]
 
 
-@pytest.mark.report(
-    "microsoft/autogen#5814", "DashScope refuses an empty list of calls", area="chat-servers", before="passed"
-)
+@pytest.mark.report("microsoft/autogen#5814")
 def test_an_answer_without_calls_has_no_list_of_calls() -> None:
     request = Request("m", (user("hi"), assistant("ok"), user("more")), tools=TOOLS)
     assert lacks("tool_calls")(body_of(codec("compatible").encode(request, stream=True)))

@@ -63,20 +63,15 @@ APART = [
 RESENT: list[Any] = [
     *(("compatible", WORDY, 400, say(words), has_no_text_beside_calls) for words in APART),
     reported("NousResearch/hermes-agent#11929", "compatible", BARE, 400,
-        say("messages: text content blocks must be non-empty"), lacks_empty_text,
-        what="chat-servers, passed: a proxy makes an empty text of calls without text"),
+        say("messages: text content blocks must be non-empty"), lacks_empty_text),
     reported("BerriAI/litellm#6053", "compatible", called("a"), 400,
         say(f'litellm.BadRequestError: BedrockException - {{"message":"{TURN}"}}\nReceived Model Group=m'),
-        has_answers,
-        what="chat-servers, passed: Bedrock refuses a message after results"),
+        has_answers),
     reported("quarkiverse/quarkus-langchain4j#1983", "compatible", WORDY, 400, say(USE_TURN),
-        has_no_text_beside_calls,
-        what="chat-servers, failed: Bedrock refuses text beside calls"),
-    reported("vercel/ai#5794", "compatible", WORDY, 400, {"message": PLAN}, has_no_text_beside_calls,
-        what="chat-servers, failed: Cohere refuses text beside calls"),
+        has_no_text_beside_calls),
+    reported("vercel/ai#5794", "compatible", WORDY, 400, {"message": PLAN}, has_no_text_beside_calls),
     reported("TokenRhythm/opensquilla#225", "compatible", called("a"), 400,
-        [say(SIGNATURE, code=400, status="INVALID_ARGUMENT")], has_signature,
-        what="chat-servers, passed: Gemini refuses a call without its signature, in a list"),
+        [say(SIGNATURE, code=400, status="INVALID_ARGUMENT")], has_signature),
 ]  # fmt: skip
 
 
@@ -89,23 +84,13 @@ def test_a_refused_request_is_sent_in_another_form(
     assert [is_right(body) for body in after] == [True]
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#30835",
-    "Mistral behind LiteLLM refuses reasoning in the history",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("BerriAI/litellm#30835")
 def test_reasoning_that_a_proxy_refuses_is_left_out() -> None:
     body = say("litellm.BadRequestError: MistralException - " + json.dumps({"detail": MISTRAL}), code="422")
     assert refuses_reasoning(refused("deepseek", 422, body))
 
 
-@pytest.mark.report(
-    "lobehub/lobehub#5909",
-    "Azure wants max_completion_tokens and adds its stack",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("lobehub/lobehub#5909")
 def test_azure_gets_the_other_name_of_the_limit() -> None:
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     stack = '  File "/usr/local/bin/gunicorn", line 8, in <module>\n    sys.exit(run())'
@@ -115,12 +100,7 @@ def test_azure_gets_the_other_name_of_the_limit() -> None:
     assert (at(again, "max_tokens"), at(again, "max_completion_tokens")) == (None, 65536)
 
 
-@pytest.mark.report(
-    "earendil-works/pi#4390",
-    "more output is asked for than a model writes",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("earendil-works/pi#4390")
 def test_the_most_output_of_a_model_is_asked_for() -> None:
     words = "max_tokens: 250000 > 128000, which is the maximum allowed number of output tokens for m"
     body = {"type": "error", "error": {"type": "invalid_request_error", "message": words}}
@@ -129,9 +109,7 @@ def test_the_most_output_of_a_model_is_asked_for() -> None:
     )
 
 
-@pytest.mark.report(
-    "earendil-works/pi#8061", "the output leaves no room in the context", area="chat-servers", before="passed"
-)
+@pytest.mark.report("earendil-works/pi#8061")
 def test_an_output_that_leaves_no_room_is_lowered() -> None:
     words = (
         "This model's maximum context length is 1048576 tokens. However, you requested 1068889 tokens (815916 in the "
@@ -143,10 +121,8 @@ def test_an_output_that_leaves_no_room_is_lowered() -> None:
 
 SILENT = Request("m", (user("hi"), Message(Role.ASSISTANT, (ReasoningPart("hm"),)), user("more")))
 EMPTY: list[Any] = [
-    reported("solbrowse/extension#16", "mistral",
-        what="chat-servers, passed: Mistral refuses an answer without content"),
-    reported("simonw/llm-anthropic#37", "anthropic",
-        what="anthropic, passed: an answer that was refused is sent back empty"),
+    reported("solbrowse/extension#16", "mistral"),
+    reported("simonw/llm-anthropic#37", "anthropic"),
 ]  # fmt: skip
 
 
@@ -156,12 +132,7 @@ def test_an_answer_without_content_is_not_sent(wire: str) -> None:
     assert all(message["role"] != "assistant" for message in messages)
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#62396",
-    "a call without text is sent back with an empty text",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#62396")
 def test_a_call_alone_has_no_empty_text_by_anthropics_api() -> None:
     (block_,) = body_of(spoken("anthropic").encode(BARE, stream=True))["messages"][1]["content"]
     assert block_["type"] == "tool_use"
@@ -170,12 +141,7 @@ def test_a_call_alone_has_no_empty_text_by_anthropics_api() -> None:
 KEYS = {"role", "content", "tool_calls", "tool_call_id"}
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#253",
-    "Mistral refuses a field of the agent's own",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#253")
 def test_messages_have_only_known_fields() -> None:
     messages = body_of(codec("mistral").encode(BARE, stream=True))["messages"]
     assert [set(message) - KEYS for message in messages] == [set()] * len(messages)
@@ -187,12 +153,7 @@ def test_an_answer_of_nothing_is_not_an_answer_of_two_things() -> None:
     assert not any(map(has_no_text_beside_calls, after))
 
 
-@pytest.mark.report(
-    "Gitlawb/openclaude#739",
-    "Mistral refuses store and max_completion_tokens",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("Gitlawb/openclaude#739")
 def test_mistral_gets_no_field_that_it_forbids() -> None:
     body = body_of(codec("mistral").encode(asking("mistral"), stream=True))
     assert not {"store", "max_completion_tokens"} & set(body)

@@ -33,28 +33,21 @@ RENDER = 'Error rendering prompt with jinja template: "{}".' + USUAL
 KINDS: list[Any] = [
     reported("simkeyur/vscode-agents#1", "compatible", 400,
         {"message": "You invoked an unsupported model or your request did not allow prompt caching. See the "
-            "documentation for more information."}, e.NotFoundError, "unsupported model",
-        what="chat-servers, passed: Bedrock has no such model or no cache of prompts"),
+            "documentation for more information."}, e.NotFoundError, "unsupported model"),
     reported("heshengtao/super-agent-party#810", "compatible", 422,
-        say(PARAMETERS, type="upstream_error", param="", code="422"), e.InvalidRequestError, "missing field",
-        what="chat-servers, passed: a server wants parameters in each tool"),
+        say(PARAMETERS, type="upstream_error", param="", code="422"), e.InvalidRequestError, "missing field"),
     reported("Routstr/routstr-core#554", "compatible", 404,
         say("The model `gpt-5.4-image-2` does not exist or you do not have access to it.",
-            type="invalid_request_error", code="model_not_found"), e.NotFoundError, "image-2",
-        what="chat-servers, passed: a model does not exist, or access to it is lacking"),
-    reported("tashfeenahmed/freellmapi#522", "compatible", 400, DEGRADED, e.ServerError, "DEGRADED",
-        what="chat-servers, passed: NVIDIA calls a request bad while a model is degraded"),
+            type="invalid_request_error", code="model_not_found"), e.NotFoundError, "image-2"),
+    reported("tashfeenahmed/freellmapi#522", "compatible", 400, DEGRADED, e.ServerError, "DEGRADED"),
     reported("zed-industries/zed#45379", "lmstudio", 400, {"error": RENDER.format("Unknown test: sequence")},
-        e.InvalidRequestError, "jinja",
-        what="chat-servers, passed: a template of LM Studio has an unknown test"),
+        e.InvalidRequestError, "jinja"),
     reported("lmstudio-ai/lmstudio-bug-tracker#404", "lmstudio", 400,
         {"error": RENDER.format("Error: Expected iterable type in for loop: got StringValue")}, e.InvalidRequestError,
-        "iterable",
-        what="chat-servers, passed: a template of LM Studio wants a list"),
+        "iterable"),
     reported("lmstudio-ai/lmstudio-bug-tracker#2012", "lmstudio", 400,
         {"error": RENDER.format("Cannot call something that is not a function: got UndefinedValue")},
-        e.InvalidRequestError, "UndefinedValue",
-        what="chat-servers, passed: a template of LM Studio lacks a macro"),
+        e.InvalidRequestError, "UndefinedValue"),
     pytest.param("compatible", 403,
         {"code": "AccessDenied", "message": "Access denied.", "request_id": "1"}, e.PermissionDeniedError, "denied"),
     ("compatible", 429, say("Your free quota for this model has been used up."), e.QuotaExceededError, "free quota"),
@@ -62,35 +55,27 @@ KINDS: list[Any] = [
         "your quota limit."}, e.RateLimitError, "Allocated"),
     reported("modelscope/ms-agent#50", "compatible", 429,
         {"code": "Throttling.AllocationQuota", "message": "Free allocated quota exceeded.", "request_id": "1"},
-        e.QuotaExceededError, "Free",
-        what="chat-servers, failed: DashScope calls a spent free quota throttling"),
+        e.QuotaExceededError, "Free"),
     reported("QuantumNous/new-api#1401", "compatible", 400,
         say("Access denied, please make sure your account is in good standing.", type="Arrearage", param="",
-            code="Arrearage"), e.QuotaExceededError, "standing",
-        what="chat-servers, passed: an account with DashScope is in arrears"),
+            code="Arrearage"), e.QuotaExceededError, "standing"),
     reported("agentscope-ai/agentscope#425", "compatible", 400,
         say("<400> InternalError.Algo.InvalidParameter: The messages list should not contain only one message with "
             'role "system". Please include at least one other role in the messages.', code="invalid_parameter_error",
-            param=None, type="invalid_request_error"), e.InvalidRequestError, "at least one other",
-        what="chat-servers, passed: DashScope refuses a system message alone"),
+            param=None, type="invalid_request_error"), e.InvalidRequestError, "at least one other"),
     reported("lifan0127/ai-research-assistant#111", "compatible", 400,
         say("Tool names are not allowed to be [search]", code="invalid_parameter_error", param=None,
-            type="invalid_request_error"), e.InvalidRequestError, "[search]",
-        what="chat-servers, passed: DashScope refuses the name of a tool"),
+            type="invalid_request_error"), e.InvalidRequestError, "[search]"),
     reported("continuedev/continue#10839", "compatible", 403, '"Model disabled."', e.PermissionDeniedError,
-        "Model disabled",
-        what="chat-servers, flaw: SiliconFlow has disabled a model, and the hint speaks of the key"),
+        "Model disabled"),
     reported("continuedev/continue#9558", "deepseek", 402,
         say("Insufficient Balance", type="unknown_error", param=None, code="invalid_request_error"),
-        e.QuotaExceededError, "Insufficient",
-        what="chat-servers, passed: the balance at DeepSeek is too low"),
+        e.QuotaExceededError, "Insufficient"),
     reported("MiniMax-AI/MiniMax-01#37", "compatible", 200,
-        {"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}, e.AuthenticationError, "api key",
-        what="chat-servers, passed: MiniMax refuses a key with status 200"),
+        {"base_resp": {"status_code": 2049, "status_msg": "invalid api key"}}, e.AuthenticationError, "api key"),
     reported("nearai/ironclaw#1742", "anthropic", 401,
         {"type": "error", "error": {"type": "authorized_error", "message": "login fail: Please carry the API secret "
-            "key in the 'Authorization' field of the request header (1004)"}}, e.AuthenticationError, "login fail",
-        what="anthropic, passed: a login at MiniMax fails and is tried again"),
+            "key in the 'Authorization' field of the request header (1004)"}}, e.AuthenticationError, "login fail"),
 ]  # fmt: skip
 
 
@@ -117,11 +102,9 @@ def has_no_text_beside_calls(body: Any) -> bool:
 
 RESENT: list[Any] = [
     reported("QwenLM/Qwen#1298", "compatible", called("a"), 500,
-        say("Unsupported param: tools", code=500, type="server_error"), lacks("tools"),
-        what="chat-servers, failed: tools are refused with status 500"),
+        say("Unsupported param: tools", code=500, type="server_error"), lacks("tools")),
     reported("lmstudio-ai/lmstudio-bug-tracker#842", "lmstudio", WORDY, 400, {"error": RENDER.format(BOTH)},
-        has_no_text_beside_calls,
-        what="chat-servers, failed: a template of gpt-oss refuses text beside calls"),
+        has_no_text_beside_calls),
 ]  # fmt: skip
 
 
@@ -163,9 +146,7 @@ def test_a_refused_request_is_sent_in_another_form(
     assert [is_right(body) for body in after] == [True]
 
 
-@pytest.mark.report(
-    "microsoft/autogen#6788", "a server wants a content beside calls", area="chat-servers", before="passed"
-)
+@pytest.mark.report("microsoft/autogen#6788")
 def test_each_message_has_a_content() -> None:
     messages = body_of(codec("compatible").encode(called("a", "b"), stream=True))["messages"]
     assert all("content" in message for message in messages)
@@ -177,35 +158,27 @@ A = '{"path": "a.py"}'
 CODER = "<tool_call>\n<function=read>\n<parameter=path>\na.py\n</parameter>\n</function>\n</tool_call>"
 CALLS: list[Any] = [
     reported("lidge-jun/opencodex#361",
-        [call_piece(0, "c", "read", ""), call_piece(0, None, None, A), call_piece(0, None, None, A), ENDS], [A],
-        what="chat-servers, passed: complete arguments come twice"),
+        [call_piece(0, "c", "read", ""), call_piece(0, None, None, A), call_piece(0, None, None, A), ENDS], [A]),
     reported("agentjido/req_llm#801",
         [call_piece(0, "c", "read", "{"), call_piece(0, None, None, '"path": "'), call_piece(0, None, None, 'a.py"}'),
-            ENDS], [A],
-        what="chat-servers, passed: the first bracket comes with the name"),
+            ENDS], [A]),
     reported("BerriAI/litellm#12513",
-        [call_piece(0, "c", "read", '{"path": "a.'), call_piece(0, "", "null", 'py"}'), ENDS], [A],
-        what="chat-servers, failed: the name of later pieces is the text null"),
-    reported("64bit/async-openai#329", [call_piece(0, "c", "read", A), ENDS], [A],
-        what="chat-servers, passed: Mistral sends the arguments with the name"),
+        [call_piece(0, "c", "read", '{"path": "a.'), call_piece(0, "", "null", 'py"}'), ENDS], [A]),
+    reported("64bit/async-openai#329", [call_piece(0, "c", "read", A), ENDS], [A]),
     reported("decolua/9router#2869",
         [call_piece(0, "c", "read", '{"pa'), call_piece(0, None, None, '{"path": "a'), call_piece(0, None, None, A),
-            ENDS, {**ENDS, "usage": {"prompt_tokens": 1, "completion_tokens": 1}}], [A],
-        what="chat-servers, passed: arguments are cumulative, and the finish reason comes twice"),
+            ENDS, {**ENDS, "usage": {"prompt_tokens": 1, "completion_tokens": 1}}], [A]),
     reported("open-webui/open-webui#22235",
         [call_piece(0, "c", "read", ""), call_piece(0, None, "read", A), call_piece(0, None, None, '{"path": "b.py"}'),
-            ENDS], [A, '{"path": "b.py"}'],
-        what="chat-servers, failed: two calls of one tool have one index"),
+            ENDS], [A, '{"path": "b.py"}']),
     ([call_piece(0, "c", "read", '{"path": "a."'), call_piece(0, "null", "None", '}'), ENDS], ['{"path": "a."}']),
     ([call_piece(0, "c", "read", '{"path": "a'), call_piece(0, None, "undefined", '.py"}'), ENDS], [A]),
     ([call_piece(0, "c", "read", '{"path": "a"}'), call_piece(0, None, None, A), ENDS], ['{"path": "a"}']),
     ([call_piece(0, "c", "read", '{"path": "a.py"}'), call_piece(0, None, None, '{"path": "a.py", "n": 1}'), ENDS],
         [A]),
     ([call_piece(0, "c", "read", A), call_piece(0, "c", "read", A), ENDS], [A]),
-    reported("vllm-project/vllm#42021", [piece(reasoning="hm"), piece(content=f"\n\n{CODER}"), STOP], [A],
-        what="chat-servers, passed: a printed call follows reasoning in its own field"),
-    reported("vllm-project/vllm#39056", [piece(content=f"<think>I read.\n{CODER}"), STOP], [A],
-        what="chat-servers, passed: a printed call is within the reasoning"),
+    reported("vllm-project/vllm#42021", [piece(reasoning="hm"), piece(content=f"\n\n{CODER}"), STOP], [A]),
+    reported("vllm-project/vllm#39056", [piece(content=f"<think>I read.\n{CODER}"), STOP], [A]),
 ]  # fmt: skip
 
 
@@ -215,21 +188,14 @@ def test_calls_are_read(chunks: list[Any], arguments: list[str]) -> None:
     assert [(part.name, part.arguments) for part in response.tool_calls] == [("read", it) for it in arguments]
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#33965", "a value has the tag that ends it", area="chat-servers", before="failed"
-)
+@pytest.mark.report("vllm-project/vllm#33965")
 def test_a_value_may_have_the_tag_that_ends_it() -> None:
     first = "<parameter=path>\na </parameter> b\n</parameter>"
     text = f"<function=read>\n{first}\n<parameter=n>1</parameter>\n</function>"
     assert said(chat_answer(piece(content=text), STOP))[1] == [("read", {"path": "a </parameter> b", "n": 1})]
 
 
-@pytest.mark.report(
-    "lmstudio-ai/lmstudio-bug-tracker#1602",
-    "an answer is reasoning alone",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1602")
 def test_an_answer_of_reasoning_alone_has_no_text() -> None:
     response = chat_answer(piece(reasoning_content="I think."), STOP)
     assert (response.text, response.reasoning, response.finish_reason.kind) == ("", "I think.", "stop")
@@ -237,18 +203,14 @@ def test_an_answer_of_reasoning_alone_has_no_text() -> None:
 
 USAGE: list[Any] = [
     reported("jeremychone/rust-genai#258", {"input_tokens": 3602, "output_tokens": 0},
-        {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 3604, "output_tokens": 878}, (7206, 878, 3604),
-        what="anthropic, passed: cached tokens are in the last event"),
+        {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 3604, "output_tokens": 878}, (7206, 878, 3604)),
     reported("envoyproxy/ai-gateway#1631", {"input_tokens": 15, "output_tokens": 1},
-        {"input_tokens": 0, "output_tokens": 9}, (15, 9, 0),
-        what="anthropic, passed: the last event has no input tokens"),
-    reported("earendil-works/pi#1045", {"input_tokens": 9, "output_tokens": 1}, {"output_tokens": 12}, (9, 12, 0),
-        what="anthropic, passed: the last event does not count the input"),
+        {"input_tokens": 0, "output_tokens": 9}, (15, 9, 0)),
+    reported("earendil-works/pi#1045", {"input_tokens": 9, "output_tokens": 1}, {"output_tokens": 12}, (9, 12, 0)),
     reported("envoyproxy/ai-gateway#2236",
         {"input_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 0},
         {"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": 16},
-        (16, 16, 5),
-        what="anthropic, passed: the last event has zeros"),
+        (16, 16, 5)),
 ]  # fmt: skip
 
 

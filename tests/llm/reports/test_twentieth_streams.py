@@ -34,25 +34,19 @@ INVOKE = f'<{D}invoke name="read">\n{PATH}\n</{D}invoke>'
 READ = ("read", {"path": "a.py"})
 JSON_CALL = '{"name": "read", "arguments": {"path": "a.py"}}'
 PRINTED: list[Any] = [
-    reported("sgl-project/sglang#40236", f"I look.\n\n{INVOKE}", "I look.", id="no section",
-        what="chat-servers, passed: a printed call of DeepSeek lacks the tags around it"),
+    reported("sgl-project/sglang#40236", f"I look.\n\n{INVOKE}", "I look.", id="no section"),
     pytest.param(f"<{D}tool_calls>\n{INVOKE}", "", id="open section"),
     pytest.param(f"<{D}function_calls>\n{INVOKE}\n</{D}function_calls>", "", id="other name"),
     reported("OpenHands/software-agent-sdk#4845",
-        f"<{D2}r=read>\n<parameter=path>a.py</parameter>\n<{D2}m>", "", id="compact",
-        what="chat-servers, failed: DeepSeek prints a call in a shorter form"),
+        f"<{D2}r=read>\n<parameter=path>a.py</parameter>\n<{D2}m>", "", id="compact"),
     reported("docker/docker-agent#2263",
-        "<function=read>\n<parameter=path> a.py </parameter>\n</function> </tool_call>", "", id="no first tag",
-        what="chat-servers, flaw: the values of a printed call are set apart by spaces"),
+        "<function=read>\n<parameter=path> a.py </parameter>\n</function> </tool_call>", "", id="no first tag"),
     reported("izaart95-jpg/GLM-Free-API#44",
-        f"TOOL_CALL_BLOCK>>>\n{JSON_CALL}\n<<<END_TOOL_CALL_BLOCK>>>", "", id="renamed marks",
-        what="chat-servers, failed: a model renames the marks around a printed call"),
-    reported("NousResearch/hermes-agent#742", f"<think>hm</think>{JSON_CALL}</tool_call>", "", id="after thinking",
-        what="chat-servers, passed: a printed call follows the reasoning without its first tag"),
+        f"TOOL_CALL_BLOCK>>>\n{JSON_CALL}\n<<<END_TOOL_CALL_BLOCK>>>", "", id="renamed marks"),
+    reported("NousResearch/hermes-agent#742", f"<think>hm</think>{JSON_CALL}</tool_call>", "", id="after thinking"),
     reported("NousResearch/hermes-agent#1883",
         "<tool_use>\n<parameter=tool_name>read</parameter>\n<parameter=path>a.py</parameter>\n</tool_use>", "",
-        id="name as a parameter",
-        what="chat-servers, failed: the name of a printed call is one of its parameters"),
+        id="name as a parameter"),
     ("<tool_call>\n<parameter=name>read</parameter>\n<parameter=path>\na.py\n</parameter>\n</tool_call>", ""),
     ("<function=read>\n<parameter=path>\na.py\n</function>", ""),
     (f"<<<TOOL_CALL>>>\n{JSON_CALL}\n<<<END_TOOL_CALL>>>", ""),
@@ -90,9 +84,7 @@ def test_a_parameter_that_was_cut_is_no_parameter() -> None:
     assert not response.tool_calls
 
 
-@pytest.mark.report(
-    "HKUDS/DeepTutor#799", "the text before a printed call is lost", area="anthropic", before="passed"
-)
+@pytest.mark.report("HKUDS/DeepTutor#799")
 def test_a_printed_call_after_a_text_is_read_by_anthropics_api() -> None:
     text = f"Great job!\n\n<{D}tool_calls>\n{INVOKE.replace('read', 'f')}\n</{D}tool_calls>"
     response = anthropic_answer(*text_block(0, text), *end())
@@ -104,7 +96,6 @@ MARKED: list[Any] = [
         "earendil-works/pi#3712",
         f"<{D}tool_calls\n",
         "",
-        what="chat-servers, flaw: a tag of calls is shown beside the calls",
     ),
     ("<tool_call>\n", ""),
     ("[TOOL_CALLS]", ""),
@@ -121,9 +112,7 @@ def test_a_mark_beside_a_call_is_not_shown(mark: str, shown: str) -> None:
     assert (response.text.split(), said(response)[1]) == (["I", "look.", *shown.split()], [("read", {})])
 
 
-@pytest.mark.report(
-    "Gitlawb/openclaude#1508", "a printed call of Kimi has no name", area="chat-servers", before="passed"
-)
+@pytest.mark.report("Gitlawb/openclaude#1508")
 def test_a_printed_call_without_a_name_is_no_call_of_a_tool() -> None:
     text = (
         '<|tool_calls_section_begin|><|tool_call_begin|>call_0<|tool_call_argument_begin|>{"path": "a.py"}'
@@ -136,15 +125,12 @@ def test_a_printed_call_without_a_name_is_no_call_of_a_tool() -> None:
 
 CALLS: list[Any] = [
     reported("BerriAI/litellm#12862",
-        [call_piece(0, "c", "read", '{"path": "a.py"}'), STOP], [READ],
-        what="chat-servers, passed: an answer with calls says that it stopped"),
+        [call_piece(0, "c", "read", '{"path": "a.py"}'), STOP], [READ]),
     reported("MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#177",
         [call_piece(0, "c", "read", '{"path": '),
-            ended("stop", tool_calls=[{"index": 0, "function": {"arguments": '"a.py"}'}}])], [READ],
-        what="chat-servers, passed: the last event has arguments and says stop"),
+            ended("stop", tool_calls=[{"index": 0, "function": {"arguments": '"a.py"}'}}])], [READ]),
     reported("vllm-project/vllm#15274", [call_piece(0, "c", "read", '{"path": "a.py"}'),
-        call_piece(0, None, None, "}"), ENDS], [READ],
-        what="chat-servers, passed: a bracket follows complete arguments"),
+        call_piece(0, None, None, "}"), ENDS], [READ]),
 ]  # fmt: skip
 
 
@@ -155,13 +141,10 @@ def test_calls_are_read(chunks: list[Any], calls: Any) -> None:
 
 
 UNENDED: list[Any] = [
-    reported(
-        "vllm-project/vllm#57699", '{"path":', what="chat-servers, passed: arguments end before a value"
-    ),
+    reported("vllm-project/vllm#57699", '{"path":'),
     reported(
         "vllm-project/vllm#45256",
         '{"path": "a.py"',
-        what="chat-servers, passed: arguments lack their last bracket",
     ),
 ]
 
@@ -175,25 +158,19 @@ def test_arguments_that_do_not_end_are_not_completed(arguments: str) -> None:
 LONG = "The answer is a sentence of some length, so that it can be told apart."
 TEXTS: list[Any] = [
     reported("dirac-run/dirac#227", [piece(role="assistant", content="", reasoning="We"),
-        piece(content="", reasoning=" need"), piece(content="Yes."), STOP], "Yes.", "We need",
-        what="chat-servers, passed: Ollama has its own field for reasoning"),
+        piece(content="", reasoning=" need"), piece(content="Yes."), STOP], "Yes.", "We need"),
     reported("laravel/ai#813", [piece(content="", reasoning="We", reasoning_content="We",
         reasoning_details=[{"type": "reasoning.text", "text": "We", "index": 0}]), piece(content="Yes."), STOP],
-        "Yes.", "We",
-        what="chat-servers, passed: reasoning comes in three fields at once"),
-    reported("vllm-project/vllm#36944", [piece(content="Ye"), ended("stop", content="s.")], "Yes.", "",
-        what="chat-servers, passed: the last word comes with the finish reason"),
+        "Yes.", "We"),
+    reported("vllm-project/vllm#36944", [piece(content="Ye"), ended("stop", content="s.")], "Yes.", ""),
     reported("farion1231/cc-switch#5093", [ended("", reasoning_content="We"), ended("", content="Yes."), STOP], "Yes.",
-        "We",
-        what="chat-servers, passed: each event has an empty finish reason"),
+        "We"),
     reported("perplexityai/api-discussion#209", [
         {"choices": [{"index": 0, "delta": {"content": LONG[a:b]}, "finish_reason": reason,
             "message": {"role": "assistant", "content": LONG[:b]}}]}
-        for a, b, reason in ((0, 20, None), (20, 40, None), (40, 99, "stop"))], LONG, "",
-        what="chat-servers, passed: each event repeats the whole message beside its delta"),
+        for a, b, reason in ((0, 20, None), (20, 40, None), (40, 99, "stop"))], LONG, ""),
     reported("earendil-works/pi#7441", [piece(content="Yes."),
-        {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}], "Yes.", "",
-        what="chat-servers, passed: an answer ends with its counts and no finish reason"),
+        {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}], "Yes.", ""),
 ]  # fmt: skip
 
 
@@ -203,19 +180,15 @@ def test_text_and_reasoning_are_read_once(chunks: list[Any], text: str, reasonin
     assert (response.text, response.reasoning, response.finish_reason.kind) == (text, reasoning, "stop")
 
 
-@pytest.mark.report(
-    "its-a-unixsystem/STcli#60", "an answer is used up by reasoning", area="chat-servers", before="passed"
-)
+@pytest.mark.report("its-a-unixsystem/STcli#60")
 def test_an_answer_that_ends_within_its_reasoning_is_cut() -> None:
     response = chat_answer(piece(reasoning="We need"), ended("length"))
     assert (response.text, response.reasoning, response.finish_reason.kind) == ("", "We need", "length")
 
 
 USAGE: list[Any] = [
-    reported("open-webui/open-webui#29064", [(20, 1), (20, 2), (20, 3)], (20, 3),
-        what="chat-servers, passed: each event has the counts so far"),
-    reported("InsForge/InsForge#2015", [(10, 0), (10, 40), (10, 90)], (10, 90),
-        what="chat-servers, passed: counts of several events are added up"),
+    reported("open-webui/open-webui#29064", [(20, 1), (20, 2), (20, 3)], (20, 3)),
+    reported("InsForge/InsForge#2015", [(10, 0), (10, 40), (10, 90)], (10, 90)),
 ]  # fmt: skip
 
 
@@ -228,9 +201,7 @@ def test_counts_of_each_event_are_sums(counts: list[tuple[int, int]], last: tupl
     assert (usage.input_tokens, usage.output_tokens) == last
 
 
-@pytest.mark.report(
-    "farion1231/cc-switch#2557", "a call begins without input", area="anthropic", before="passed"
-)
+@pytest.mark.report("farion1231/cc-switch#2557")
 def test_a_call_that_begins_without_input_is_read() -> None:
     bare = {"type": "tool_use", "id": "toolu_1", "name": "f"}
     piece_of = {"type": "input_json_delta", "partial_json": '{"a": 1}'}
@@ -244,7 +215,7 @@ def test_a_call_that_begins_without_input_is_read() -> None:
     assert [part["type"] for part in sent_back(response)] == ["tool_use"]
 
 
-@pytest.mark.report("labring/aiproxy#604", "a text begins without text", area="anthropic", before="passed")
+@pytest.mark.report("labring/aiproxy#604")
 def test_a_text_that_begins_without_text_is_read() -> None:
     response = anthropic_answer(
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}},
@@ -255,9 +226,7 @@ def test_a_text_that_begins_without_text_is_read() -> None:
     assert response.text == "hi"
 
 
-@pytest.mark.report(
-    "1Panel-dev/MaxKB#6683", "pieces of a call are sent back as they came", area="anthropic", before="passed"
-)
+@pytest.mark.report("1Panel-dev/MaxKB#6683")
 def test_a_streamed_call_is_sent_back_whole() -> None:
     use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
     deltas = [{"type": "input_json_delta", "partial_json": part} for part in ("", '{"a":', " 1}")]
@@ -269,18 +238,13 @@ OUT = {"id": "m", "type": "message", "role": "assistant"}
 PLACE = {"item_id": "m", "output_index": 0, "content_index": 0}
 
 
-@pytest.mark.report("cita-777/metapi#174", "the last event has no output", area="responses", before="passed")
+@pytest.mark.report("cita-777/metapi#174")
 def test_a_last_event_without_output_keeps_the_streamed_text() -> None:
     text = {"type": "response.output_text.delta", **PLACE, "delta": "Hello"}
     assert responses_answer(CREATED, text, final(output=[])).text == "Hello"
 
 
-@pytest.mark.report(
-    "router-for-me/CLIProxyAPI#4905",
-    "a stream ends in the middle without an error",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("router-for-me/CLIProxyAPI#4905")
 def test_a_stream_of_responses_without_its_last_event_is_broken() -> None:
     text = {"type": "response.output_text.delta", **PLACE, "delta": "Hel"}
     with pytest.raises(e.StreamError):
@@ -290,11 +254,9 @@ def test_a_stream_of_responses_without_its_last_event_is_broken() -> None:
 FAILED: list[Any] = [
     reported("microsoft/agent-framework-go#546",
         {"id": "r", "status": "failed", "error": {"code": "server_error", "message": "Internal error"}},
-        "Internal error",
-        what="responses, passed: the error of a failed response is lost"),
+        "Internal error"),
     reported("bigduu/Bamboo-agent#405",
-        {"status": "failed", "error": {"message": "upstream went away", "type": "api_error"}}, "upstream went away",
-        what="responses, passed: a failed response has only an error"),
+        {"status": "failed", "error": {"message": "upstream went away", "type": "api_error"}}, "upstream went away"),
 ]  # fmt: skip
 
 
@@ -305,12 +267,7 @@ def test_a_failed_response_is_an_error_in_its_words(response: Any, words: str) -
     assert caught.value.retryable
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#35184",
-    "each word of the reasoning has a place of its own",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("vllm-project/vllm#35184")
 def test_reasoning_whose_place_changes_with_each_event_is_one() -> None:
     place = {"type": "response.reasoning_text.delta", "item_id": "r", "output_index": 0}
     deltas = [
@@ -332,7 +289,7 @@ def test_reasoning_whose_place_changes_with_each_event_is_one() -> None:
     assert (response.text, response.reasoning) == ("Hi", "a common word")
 
 
-@pytest.mark.report("agentjido/req_llm#638", "the last event has no parts", area="gemini", before="passed")
+@pytest.mark.report("agentjido/req_llm#638")
 def test_a_last_event_without_parts_ends_geminis_answer() -> None:
     counts = {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}
     response = gemini_answer(gemini_chunk({"text": "hi"}), {"candidates": [{"finishReason": "STOP"}],
@@ -341,15 +298,11 @@ def test_a_last_event_without_parts_ends_geminis_answer() -> None:
 
 
 LISTS: list[Any] = [
-    reported("ml-explore/mlx-lm#1184", {"id": "a", "object": "model", "created": 1, "context_length": 32768}, 32768,
-        what="chat-servers, passed: a list of models has windows"),
-    reported("tashfeenahmed/freellmapi#309", {"id": "auto", "context_window": None, "context_length": 131072}, 131072,
-        what="chat-servers, passed: a list of models has a window beside one that is null"),
+    reported("ml-explore/mlx-lm#1184", {"id": "a", "object": "model", "created": 1, "context_length": 32768}, 32768),
+    reported("tashfeenahmed/freellmapi#309", {"id": "auto", "context_window": None, "context_length": 131072}, 131072),
     reported("caozhiyuan/copilot-api#43",
-        {"id": "a", "capabilities": {"type": "chat", "limits": {"max_context_window_tokens": 128000}}}, 128000,
-        what="chat-servers, passed: a list of models has windows among the abilities"),
-    reported("alekk89/llama-cpp-windows-manager#16", {"id": "a", "model_id": "a", "profile_name": "Default"}, None,
-        what="chat-servers, passed: a list of models has no windows"),
+        {"id": "a", "capabilities": {"type": "chat", "limits": {"max_context_window_tokens": 128000}}}, 128000),
+    reported("alekk89/llama-cpp-windows-manager#16", {"id": "a", "model_id": "a", "profile_name": "Default"}, None),
 ]  # fmt: skip
 
 
@@ -359,12 +312,7 @@ def test_a_listed_model_has_its_window(row: Any, window: int | None) -> None:
     assert model.context_window_tokens == window
 
 
-@pytest.mark.report(
-    "lmstudio-ai/lmstudio-bug-tracker#2139",
-    "LM Studio lists windows only by its own API",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#2139")
 def test_the_window_with_which_lm_studio_loaded_a_model_is_asked_for() -> None:
     speaker, models = codec("lmstudio"), [ListedModel("google/gemma-4-12b-qat")]
     (probe,) = speaker.describing_probes(models, "http://localhost:1234/v1")

@@ -23,82 +23,61 @@ TOKEN = "Unexpected token 173781 while expecting start token 200006"
 KINDS: list[Any] = [
     reported("agent0ai/agent-zero#1255", "compatible", 404,
         say("litellm.NotFoundError: NotFoundError: OpenrouterException - " + json.dumps(ALLOWED), code="404"),
-        e.NotFoundError, "No allowed providers",
-        what="chat-servers, passed: LiteLLM quotes that OpenRouter may use no provider of a model"),
-    reported("farion1231/cc-switch#995", "anthropic", 404, ALLOWED, e.NotFoundError, "No allowed providers",
-        what="anthropic, passed: OpenRouter may use no provider of a model"),
+        e.NotFoundError, "No allowed providers"),
+    reported("farion1231/cc-switch#995", "anthropic", 404, ALLOWED, e.NotFoundError, "No allowed providers"),
     reported("ShamanicArts/Flow.Launcher.Plugin.AI-Assistant#2", "openrouter", 404, say(POLICY, code=404),
-        e.PermissionDeniedError, "data policy",
-        what="chat-servers, failed: the data policy of an account excludes a model"),
+        e.PermissionDeniedError, "data policy"),
     reported("NousResearch/hermes-agent#14943", "openrouter", 404, say(GUARD, code=404), e.PermissionDeniedError,
-        "guardrail",
-        what="chat-servers, failed: the guardrails of an account exclude a model"),
+        "guardrail"),
     reported("cline/cline#5449", "openrouter", 200,
         say(f"Upstream error from AtlasCloud: {TOKEN}", code=502, metadata={"provider_name": "AtlasCloud", "raw":
             {"object": "error", "message": TOKEN, "type": "BadRequestError", "param": None, "code": 400}}),
-        e.ServerError, "Unexpected token",
-        what="chat-servers, passed: OpenRouter quotes an unparsed answer within the stream"),
+        e.ServerError, "Unexpected token"),
     reported("bytedance/trae-agent#177", "openrouter", 403, say("Request not allowed", type="forbidden"),
-        e.PermissionDeniedError, "not allowed",
-        what="chat-servers, passed: a request is not allowed"),
+        e.PermissionDeniedError, "not allowed"),
     reported("mnfst/llm-gateway#1192", "compatible", 400,
         say("No API key found for provider: openrouter. Re-connect the provider with an API key."),
-        e.AuthenticationError, "No API key",
-        what="chat-servers, passed: a gateway has no key of a provider"),
+        e.AuthenticationError, "No API key"),
     reported("huggingface/huggingface_hub#2558", "compatible", 200,
         {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 6 `inputs` "
-            "tokens and 4091 `max_new_tokens`", "error_type": "validation"}, e.ContextLengthError, "4091",
-        what="chat-servers, passed: TGI states an overflow within the stream"),
+            "tokens and 4091 `max_new_tokens`", "error_type": "validation"}, e.ContextLengthError, "4091"),
     reported("huggingface/huggingface_hub#1651", "compatible", 200,
         {"error": "Request failed during generation: Server error: CUDA out of memory", "error_type": "generation"},
-        e.ServerError, "out of memory",
-        what="chat-servers, passed: TGI is out of memory within the stream"),
+        e.ServerError, "out of memory"),
     reported("huggingface/huggingface_hub#2410", "compatible", 422,
         {"error": "Template error: template not found", "error_type": "template_error"}, e.InvalidRequestError,
-        "template",
-        what="chat-servers, passed: a model at TGI has no template"),
+        "template"),
     reported("foundation-model-stack/fms-guardrails-orchestrator#146", "compatible", 200,
-        {"code": 500, "details": "unexpected error occured while processing request"}, e.ServerError, "unexpected",
-        what="chat-servers, flaw: the message of an error is its details"),
+        {"code": 500, "details": "unexpected error occured while processing request"}, e.ServerError, "unexpected"),
     reported("evalstate/fast-agent#332", "compatible", 200,
         say("Input validation error: cannot compile regex from schema: Invalid reference path: $defs",
-            http_status_code=422), e.InvalidRequestError, "$defs",
-        what="chat-servers, failed: TGI refuses a schema within the stream, and it is tried again"),
+            http_status_code=422), e.InvalidRequestError, "$defs"),
     reported("volcengine/MineContext#328", "compatible", 429,
         say("Your account [2100] has reached the set inference limit for the [m] model, and the model service has been "
             'paused. To continue using this model, adjust or close the "Safe Experience Mode".', type="TooManyRequests",
-            code="SetLimitExceeded", param=""), e.QuotaExceededError, "inference limit",
-        what="chat-servers, failed: a model is paused at a limit that the user has set"),
+            code="SetLimitExceeded", param=""), e.QuotaExceededError, "inference limit"),
     reported("nicepkg/aide#80", "compatible", 404,
         say("The request targeted an endpoint that does not exist or is invalid. Request id: 0217", type="NotFound",
-            code="InvalidEndpoint.NotFound", param=""), e.NotFoundError, "does not exist",
-        what="chat-servers, passed: Volcengine does not know an endpoint"),
+            code="InvalidEndpoint.NotFound", param=""), e.NotFoundError, "does not exist"),
     reported("cloudwego/eino#107", "compatible", 404,
         {"code": "InvalidEndpointOrModel.NotFound", "message": "The model or endpoint doubao does not exist or you do "
-            "not have access to it. Request id: 0217", "param": "", "type": "NotFound"}, e.NotFoundError, "doubao",
-        what="chat-servers, passed: Volcengine does not know a model"),
+            "not have access to it. Request id: 0217", "param": "", "type": "NotFound"}, e.NotFoundError, "doubao"),
     reported("volcengine/volcengine-python-sdk#13", "compatible", 400,
         say("One or more parameters specified in the request are not valid. Request id: 0217", code="InvalidParameter",
-            param="", type="BadRequest"), e.InvalidRequestError, "One or more",
-        what="chat-servers, passed: Volcengine refuses a parameter without naming it"),
+            param="", type="BadRequest"), e.InvalidRequestError, "One or more"),
     reported("ddalcu/mlx-serve#66", "anthropic", 400,
         {"type": "error", "error": {"type": "invalid_request_error", "message": "Prompt exceeds maximum context "
-            "length"}}, e.ContextLengthError, "exceeds",
-        what="anthropic, passed: a prompt exceeds the context of a local server"),
+            "length"}}, e.ContextLengthError, "exceeds"),
     reported("mudler/LocalAI#2692", "compatible", 500,
         say("could not load model: rpc error: code = Unavailable desc = error reading from server: EOF", code=500,
-            type=""), e.ServerError, "could not load",
-        what="chat-servers, passed: LocalAI cannot load a model"),
+            type=""), e.ServerError, "could not load"),
     reported("Josh-XT/AGiXT#76", "compatible", 500, {"error": "prompt is too long (2249 tokens, max 1996)"},
-        e.ContextLengthError, "2249",
-        what="chat-servers, passed: a prompt is too long for llama.cpp"),
+        e.ContextLengthError, "2249"),
     reported("snailyp/gemini-balance#347", "gemini", 200,
         say("The model is overloaded. Please try again later.", code=503, status="UNAVAILABLE"), e.OverloadedError,
-        "overloaded",
-        what="gemini, passed: an error comes in place of a stream"),
+        "overloaded"),
     reported("openai/codex#2259", "responses", 400, {"detail": "Instructions are not valid"}, e.InvalidRequestError,
-        "Instructions",
-        what="responses, passed: instructions are not valid"),
+        "Instructions"),
 ]  # fmt: skip
 
 
@@ -110,9 +89,7 @@ def test_an_error_has_its_class_and_words(
     assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#4201", "a list has models that were shut down", area="chat-servers", before="failed"
-)
+@pytest.mark.report("can1357/oh-my-pi#4201")
 def test_a_shut_down_model_is_not_listed() -> None:
     rows = [
         {"id": "old", "status": "Shutdown"},
@@ -125,14 +102,11 @@ def test_a_shut_down_model_is_not_listed() -> None:
 ITEMS: list[Any] = [
     reported("openai/codex#6945",
         say("Invalid value: 'other'. Supported values are: 'search', 'open_page', and 'find_in_page'.",
-            type="invalid_request_error", param="input[33].action.type", code="invalid_value"),
-        what="responses, failed: the search of an earlier answer is refused"),
-    reported("NousResearch/hermes-agent#51512", {"detail": "Unsupported content type"},
-        what="responses, failed: reasoning is refused as an unsupported content type"),
+            type="invalid_request_error", param="input[33].action.type", code="invalid_value")),
+    reported("NousResearch/hermes-agent#51512", {"detail": "Unsupported content type"}),
     reported("openai/codex#1227",
         say("Item 'rs_68425' of type 'reasoning' was provided without its required following item.",
-            type="invalid_request_error", param="input", code=None),
-        what="responses, passed: reasoning lacks the item after it"),
+            type="invalid_request_error", param="input", code=None)),
 ]  # fmt: skip
 
 
@@ -143,15 +117,12 @@ def test_refused_items_of_earlier_answers_are_left_out(body: Any) -> None:
 
 NAMED: list[Any] = [
     reported("anthropics/claude-code#79418",
-        "tools.1.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", "list",
-        what="anthropic, passed: the name of a parameter is refused"),
+        "tools.1.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", "list"),
     reported("PCIRCLE-AI/claude-code-buddy#32",
         "tools.2.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
-        "get_time",
-        what="anthropic, passed: the schema of a tool has anyOf at its root"),
+        "get_time"),
     reported("CircleCI-Public/mcp-server-circleci#110",
-        "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "read",
-        what="anthropic, passed: the name of a tool is refused"),
+        "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "read"),
 ]  # fmt: skip
 
 
@@ -164,12 +135,7 @@ def test_the_tool_of_a_place_is_named(words: str, name: str) -> None:
     assert name in error.hint
 
 
-@pytest.mark.report(
-    "openakita/openakita#77",
-    "a gateway offers a model by another API only",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("openakita/openakita#77")
 def test_the_other_api_is_named() -> None:
     words = "Unsupported legacy protocol: /v1/chat/completions is not supported. Please use /v1/responses."
     error = refused("compatible", 400, say(words, type="invalid_request_error"))
