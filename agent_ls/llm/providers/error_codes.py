@@ -58,6 +58,9 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
 
 OWN_CODE = re.compile(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
 
+# Z.ai through a gateway: [1214] Incorrect role information / [1305][The service may be temporarily overloaded]
+QUOTED_CODE = re.compile(r"(?:^|[\s:])\[(1[1-3]\d\d)\](?=\s*\[?[A-Za-z\u4e00-\u9fff])")
+
 _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     # credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded, AccountOverdueError
     (

@@ -20,6 +20,7 @@ from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_pi
 from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, ThinkingBlocks, reasoning_piece
+from agent_ls.llm.providers.openai_chat.repeated import RepeatedText
 from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, unwrapped, usage
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
@@ -79,6 +80,7 @@ class ChatStream:
         self._provider = reading.provider
         self._parts = PartWriter()
         self._channels = Channels()
+        self._repeated = {"text": RepeatedText(), "reasoning": RepeatedText()}
         self._tags = ThinkTags(is_opened=reading.thinks_first)
         self._printed = PrintedCalls(reading.offered, lenient=reading.textual)
         self._details = ReasoningDetails()
@@ -169,12 +171,13 @@ class ChatStream:
         self._blocks.add(delta)
         if thought := reasoning_piece(delta):
             self._has_content_key = self._has_content_key or bool(text_at(delta, "reasoning_content"))
-            self._reason(thought)
+            self._reason(self._repeated["reasoning"].feed(thought))
         for kind, piece in _contents(delta.get("content")):
             if kind == "thinking":
                 self._reason(piece)
             else:
-                self._say(piece)
+                self._reason(self._repeated["reasoning"].close())
+                self._say(self._repeated["text"].feed(piece))
         if refusal := text_at(delta, "refusal"):
             self._has_refusal = True
             self._write(refusal)
@@ -182,6 +185,8 @@ class ChatStream:
         if extra := object_at(delta, "extra_content"):
             self._extra["extra_content"] = repair_value(extra)
         pieces = [*_call_pieces(delta)]
+        if pieces:
+            self._say_held()
         for place, raw in enumerate(pieces):
             self._call_piece(raw, place if len(pieces) > 1 else None)
 
@@ -189,6 +194,10 @@ class ChatStream:
         if self._calls.open is None:
             self._thoughts.append(piece)
             self._parts.write("reasoning", piece)
+
+    def _say_held(self) -> None:
+        self._reason(self._repeated["reasoning"].close())
+        self._say(self._repeated["text"].close())
 
     def _say(self, piece: str) -> None:
         # RAGFlow ends the stream with the whole answer once more, as a piece.
@@ -317,6 +326,7 @@ class ChatStream:
 
     def _end(self) -> Sequence[StreamEvent]:
         self._is_finished = True
+        self._say_held()
         for channel, said in self._channels.close():
             self._sort([(channel, said)] if channel == "reasoning" else self._tags.feed(said))
         self._sort(self._tags.close())
