@@ -180,11 +180,11 @@ def capabilities_lookup(provider: str) -> CapabilitiesLookup:
 
     @lru_cache(MAX_NAMES)
     def facts(model: str) -> ModelCapabilities:
-        info, told = find_entry(provider, model), _merge_facts(provider, model, _row(provider, model))
+        info, merged = find_entry(provider, model), _merge_facts(provider, model, _row(provider, model))
         return ModelCapabilities(
             info.max_output_tokens,
             info.thinking,
-            forces_tools=told.get("forced_tools", True),
+            forces_tools=merged.get("forced_tools", True),
             efforts=info.efforts,
             calls_tools="tools" in info.abilities,
             custom_tools="custom_tools" in info.abilities,
@@ -211,23 +211,23 @@ def _merge_facts(provider: str, model: str, row: dict[str, Any] | None) -> dict[
 
 
 def _build_entry(provider: str, model: str, row: dict[str, Any] | None) -> CatalogEntry:
-    told = _merge_facts(provider, model, row)
+    merged = _merge_facts(provider, model, row)
     return CatalogEntry(
         id=model,
         provider=provider,
-        display_name=told.get("name", model),
-        context_window_tokens=told["window"],
-        max_output_tokens=told["output"],
-        thinking=told["thinking"],
-        efforts=tuple(told.get("efforts", ())),
-        knowledge_cutoff=told.get("cutoff", ""),
+        display_name=merged.get("name", model),
+        context_window_tokens=merged["window"],
+        max_output_tokens=merged["output"],
+        thinking=merged["thinking"],
+        efforts=tuple(merged.get("efforts", ())),
+        knowledge_cutoff=merged.get("cutoff", ""),
         is_known=row is not None,
-        abilities=frozenset(told["abilities"]),
-        aliases=tuple(told.get("aliases", ())),
-        price=Price.of(_select_rates(told, 0, "")) if "price" in told else None,
-        has_known_family=bool(told["family_of"]),
-        streams=told.get("streams", True),
-        calls_in_parallel=told.get("calls_in_parallel", True),
+        abilities=frozenset(merged["abilities"]),
+        aliases=tuple(merged.get("aliases", ())),
+        price=Price.of(_select_rates(merged, 0, "")) if "price" in merged else None,
+        has_known_family=bool(merged["family_of"]),
+        streams=merged.get("streams", True),
+        calls_in_parallel=merged.get("calls_in_parallel", True),
     )
 
 

@@ -155,12 +155,13 @@ def build_client(
     `extra` are additional adapters by provider name, for example the walkthrough. An extra adapter becomes the default
     only if `default` names it. `default` "" selects the first provider with a key.
     """
-    told = {} if settings is None else settings  # not copied, so that later changes of `settings` take effect
+    # Not copied, so that later changes of `settings` take effect.
+    chosen = {} if settings is None else settings
 
     def adapter(name: str) -> ProviderAdapter:
-        return _http_adapter(name, credentials, told.get(name, ConnectionSettings()))
+        return _http_adapter(name, credentials, chosen.get(name, ConnectionSettings()))
 
-    real = {name: adapter(name) for name in _find_configured(credentials, told)}
+    real = {name: adapter(name) for name in _find_configured(credentials, chosen)}
     return Client({**real, **(extra or {})}, default or next(iter(real), ""), middleware, adapter)
 
 
@@ -174,8 +175,8 @@ def reconnect(
 
     Without a key, remove the provider from the client.
     """
-    told = (settings or {}).get(name, ConnectionSettings())
-    adapter = _http_adapter(name, credentials, told) if credentials.secret(name) else None
+    chosen = (settings or {}).get(name, ConnectionSettings())
+    adapter = _http_adapter(name, credentials, chosen) if credentials.secret(name) else None
     client.replace(name, adapter, next(iter(_find_configured(credentials, settings or {})), ""))
 
 

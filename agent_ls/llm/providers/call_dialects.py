@@ -179,10 +179,10 @@ def _function_form(text: str, tools: Collection[str]) -> _Found:
 def _parameters(text: str, *, is_ended: bool) -> dict[str, Any]:
     """Return the parameters of a call. The end of one may lack, also at the call's end, or be a part of a value."""
     ends = text.count("</parameter>") - text.count("<parameter=")
-    told = (_UNCLOSED if ends < 0 and is_ended else _LAST_CLOSED if ends > 0 else _PARAMETER).findall(text)
-    if all(re.fullmatch(r" \S(.*\S)? ", value) for _, value in told):  # each is set apart by spaces
-        told = [(name, value[1:-1]) for name, value in told]
-    return {name: _value(value) for name, value in told}
+    written = (_UNCLOSED if ends < 0 and is_ended else _LAST_CLOSED if ends > 0 else _PARAMETER).findall(text)
+    if all(re.fullmatch(r" \S(.*\S)? ", value) for _, value in written):  # each is set apart by spaces
+        written = [(name, value[1:-1]) for name, value in written]
+    return {name: _value(value) for name, value in written}
 
 
 def _invoke_form(text: str, tools: Collection[str]) -> _Found:
@@ -192,9 +192,9 @@ def _invoke_form(text: str, tools: Collection[str]) -> _Found:
         value, _ = _json_at(found[2])
         return _one(_call(found[1], value, tools), text[found.end() :])
     parameters = {
-        name: told if is_text == "true" else _value(told)
-        for name, is_text, told in _INVOKED.findall(found[2])
-    } or {name: _value(told) for name, told in _NAMED.findall(found[2])}
+        name: written if is_text == "true" else _value(written)
+        for name, is_text, written in _INVOKED.findall(found[2])
+    } or {name: _value(written) for name, written in _NAMED.findall(found[2])}
     is_broken = bool(found[2]) and not parameters
     return _one(None if is_broken else _call(found[1], parameters, tools), text[found.end() :])
 
@@ -202,7 +202,7 @@ def _invoke_form(text: str, tools: Collection[str]) -> _Found:
 def _pairs_form(text: str, tools: Collection[str]) -> _Found:
     if not (found := _PAIRS.match(text)):
         return None
-    parameters = {name.strip(): _value(told) for name, told in _PAIR.findall(found[2])}
+    parameters = {name.strip(): _value(written) for name, written in _PAIR.findall(found[2])}
     return _one(_call(found[1], parameters, tools), text[found.end() :])
 
 
@@ -247,8 +247,8 @@ def _python_call(node: ast.expr, tools: Collection[str]) -> PrintedCall | None:
 def _arrow_form(text: str, tools: Collection[str]) -> _Found:
     if not (found := _ARROWS.match(text)):
         return None
-    told = {name: parse_json(value) or value.strip() for name, value in _DASHED.findall(found[2])}
-    return _one(_call(found[1], told, tools), text[found.end() :])
+    written = {name: parse_json(value) or value.strip() for name, value in _DASHED.findall(found[2])}
+    return _one(_call(found[1], written, tools), text[found.end() :])
 
 
 def _gemma_form(text: str, tools: Collection[str]) -> _Found:

@@ -15,11 +15,11 @@ def url_citations(annotations: Iterable[JsonObject], text: str, before: int = 0)
     """
     found = []
     for annotation in annotations:
-        told = object_at(annotation, "url_citation") or annotation
-        source = Source(text_at(told, "url"), text_at(told, "title") or text_at(told, "filename"))
+        fields = object_at(annotation, "url_citation") or annotation
+        source = Source(text_at(fields, "url"), text_at(fields, "title") or text_at(fields, "filename"))
         if source != Source():
-            start, end = citation_range(int_at(told, "start_index"), int_at(told, "end_index"), text)
-            found.append(Citation(source, before + start, before + end, text_at(told, "content")))
+            start, end = citation_range(int_at(fields, "start_index"), int_at(fields, "end_index"), text)
+            found.append(Citation(source, before + start, before + end, text_at(fields, "content")))
     return tuple(found)
 
 

@@ -84,8 +84,8 @@ def unreadable_answer(table: FailureTable, model: str, body: bytes) -> LlmError:
         f"Check the base URL of {table.provider}, and whether a proxy or a login page answers in its place."
     )
     if text.startswith(("{", "[")) or not text:
-        told = f": {text}" if text else ""
-        message = f"{table.provider} answered with something that is not an answer of a model{told}"
+        quoted = f": {text}" if text else ""
+        message = f"{table.provider} answered with something that is not an answer of a model{quoted}"
         return StreamError(message, provider=table.provider, model=model, hint=hint)
     error = table.error(ProviderFailure(text), model)
     if type(error) is not ProviderError:
@@ -205,9 +205,9 @@ def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
 def _problems(holder: JsonObject, key: str) -> str:
     """Return a list of problems as text, each with the field that it is about."""
     return "; ".join(
-        (_place(item) or (f"{param}: " if (param := text_at(item, "param")) else "")) + told
+        (_place(item) or (f"{param}: " if (param := text_at(item, "param")) else "")) + quoted
         for item in objects_at(holder, key)
-        if (told := text_at(item, "msg") or text_at(item, "message"))
+        if (quoted := text_at(item, "msg") or text_at(item, "message"))
     )
 
 

@@ -41,8 +41,8 @@ def retry_after_s(head: ReplyHead) -> float | None:
     milliseconds = _number(head.headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
-    told = head.headers.get("retry-after", "")
-    seconds = _number(told)
+    wait = head.headers.get("retry-after", "")
+    seconds = _number(wait)
     if seconds is not None:
         return seconds
     from email.utils import (
@@ -50,7 +50,7 @@ def retry_after_s(head: ReplyHead) -> float | None:
     )
 
     try:
-        return max(0.0, parsedate_to_datetime(told).timestamp() - head.received_at_s)
+        return max(0.0, parsedate_to_datetime(wait).timestamp() - head.received_at_s)
     except (ValueError, OverflowError):
         return None
 

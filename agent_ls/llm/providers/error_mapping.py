@@ -126,11 +126,11 @@ class FailureTable:
             status=status,
         )
         error.code, error.request_id, error.param = code, failure.request_id, failure.param
-        told = head.headers.get("x-should-retry") if head else None
+        stated = head.headers.get("x-should-retry") if head else None
         # The server's header decides, except for used-up quotas and too long requests: a retry would fail
         # again.
-        if told in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
-            error.retryable = told == "true"
+        if stated in ("true", "false") and not issubclass(kind, QuotaExceededError | ContextLengthError):
+            error.retryable = stated == "true"
         error.retryable = error.retryable or MALFORMED_CALL.search(f"{code} {error}") is not None
         return error
 
@@ -260,12 +260,12 @@ def _is_about_model(failure: ProviderFailure) -> bool:
 
 def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHead | None) -> float | None:
     """Return the seconds to wait before a retry, from headers, body or message; None if unknown."""
-    told = retry_after_s(head) if head else None
-    told = failure.retry_after_s if told is None else told
-    if told is None and failure.reset_at_s is not None and head is not None:
-        told = max(0.0, failure.reset_at_s - head.received_at_s)
-    if told is not None or not issubclass(kind, RateLimitError | ServerError | QuotaExceededError):
-        return told
+    stated = retry_after_s(head) if head else None
+    stated = failure.retry_after_s if stated is None else stated
+    if stated is None and failure.reset_at_s is not None and head is not None:
+        stated = max(0.0, failure.reset_at_s - head.received_at_s)
+    if stated is not None or not issubclass(kind, RateLimitError | ServerError | QuotaExceededError):
+        return stated
     return worded_delay_s(failure.message)
 
 
@@ -281,6 +281,6 @@ def _sizes(failure: ProviderFailure) -> str:
 
 
 def _sentence(lead: str, message: str, status: int | None) -> str:
-    told = to_display_line(strip_escapes(message), MAX_MESSAGE_CHARS)
+    stated = to_display_line(strip_escapes(message), MAX_MESSAGE_CHARS)
     where = f" (HTTP {status})" if status else ""
-    return f"{lead}{where}: {told}" if told else f"{lead}{where}"
+    return f"{lead}{where}: {stated}" if stated else f"{lead}{where}"

@@ -56,7 +56,7 @@ def _is_served(row: JsonObject) -> bool:
 
 def _decode_model(row: JsonObject) -> ListedModel:
     facts = list(_facts(row))
-    windows = (count_at(told, key) for told in facts for key in _WINDOW_KEYS)
+    windows = (count_at(each, key) for each in facts for key in _WINDOW_KEYS)
     top = object_at(row, "top_provider")  # OpenRouter
     return ListedModel(
         id=_id(row),

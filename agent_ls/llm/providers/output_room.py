@@ -88,8 +88,8 @@ class OutputRoom:
             return False
         tries = self._tries.get(model, 0)
         limit, prompt, whole = (_number(found, text) for found in (_LIMIT, _PROMPT, _WHOLE))
-        if told := _SUM.search(text):
-            prompt, limit = int(told[1]), int(told[2])
+        if match := _SUM.search(text):
+            prompt, limit = int(match[1]), int(match[2])
         used = prompt or whole - wanted
         if not limit or used <= 0 or tries >= _MOST_TRIES:
             return False
@@ -120,8 +120,8 @@ def _allowed(text: str, wanted: int) -> int:
     """Return the most tokens that the model writes, as a refusal of a higher limit says; 0 if it says none."""
     if not (_OF_OUTPUT.search(text) and _OF_EXCESS.search(text)) or _OF_PROMPT.search(text):
         return 0
-    if told := _EXCLUSIVE.search(text):
-        return int(told[1]) - 1 if _LEAST < int(told[1]) <= wanted else 0
+    if match := _EXCLUSIVE.search(text):
+        return int(match[1]) - 1 if _LEAST < int(match[1]) <= wanted else 0
     sizes = {int(found.replace(",", "")) for found in _SIZE.findall(text)}
     smaller = [size for size in sizes if _LEAST <= size < wanted]
     return smaller[0] if len(smaller) == 1 else 0

@@ -30,9 +30,9 @@ def pair_tool_results(messages: Sequence[Message]) -> list[Message]:
             out.append(named)
             answers = []
             for call, own in zip(assistant.tool_calls, named.tool_calls, strict=True):
-                told = given.get(call.id) or [_make_missing_result(call)]
-                is_shared = len(told) > 1 and named is not assistant
-                answers.append(replace(told.pop(0) if is_shared else told[-1], tool_call_id=own.id))
+                results = given.get(call.id) or [_make_missing_result(call)]
+                is_shared = len(results) > 1 and named is not assistant
+                answers.append(replace(results.pop(0) if is_shared else results[-1], tool_call_id=own.id))
             if answers:
                 out.append(tool_results(answers))
         out += [message for message in following if message.role is not Role.TOOL]

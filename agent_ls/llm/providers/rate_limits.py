@@ -15,16 +15,18 @@ _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 def openai_rate_limit(head: ReplyHead) -> RateLimit | None:
     """Read the `x-ratelimit-*` headers; None if there are none. Reset times have the form `6m0s`."""
     prefix = "x-ratelimit-"
-    told = {key.removeprefix(prefix): value for key, value in head.headers.items() if key.startswith(prefix)}
-    if not told:
+    limits = {
+        key.removeprefix(prefix): value for key, value in head.headers.items() if key.startswith(prefix)
+    }
+    if not limits:
         return None
-    resets = [_duration_s(told[key]) for key in ("reset-tokens", "reset-requests") if key in told]
+    resets = [_duration_s(limits[key]) for key in ("reset-tokens", "reset-requests") if key in limits]
     return RateLimit(
-        remaining_requests=parse_count(told.get("remaining-requests", "")),
-        remaining_tokens=parse_count(told.get("remaining-tokens", "")),
+        remaining_requests=parse_count(limits.get("remaining-requests", "")),
+        remaining_tokens=parse_count(limits.get("remaining-tokens", "")),
         reset_s=_latest(resets),
-        limit_requests=parse_count(told.get("limit-requests", "")),
-        limit_tokens=parse_count(told.get("limit-tokens", "")),
+        limit_requests=parse_count(limits.get("limit-requests", "")),
+        limit_tokens=parse_count(limits.get("limit-tokens", "")),
     )
 
 

@@ -143,19 +143,19 @@ def _sampling(request: Request, version: str) -> JsonObject:
             model=request.model,
             hint="Leave both out, or set the version to 2023-06-01.",
         )
-    told: dict[str, JsonValue] = {
+    fields: dict[str, JsonValue] = {
         "temperature": request.temperature,
         "top_p": request.top_p,
         "stop_sequences": [*request.stop_sequences] or None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _output(request: Request, facts: ModelCapabilities, history: AnthropicHistory) -> JsonObject:
     """Return `thinking`, and `output_config` with the effort and the answer format."""
-    told = _reasoning(request, facts, history)
+    fields = _reasoning(request, facts, history)
     if request.response_format is None:
-        return told
+        return fields
     if not request.response_format.schema:
         raise ConfigurationError(
             f"{NAME} needs a schema to answer in JSON",
@@ -163,9 +163,9 @@ def _output(request: Request, facts: ModelCapabilities, history: AnthropicHistor
             model=request.model,
             hint="Set the schema of the answer, or ask for JSON in the prompt.",
         )
-    config = told.get("output_config", {})
+    config = fields.get("output_config", {})
     shape: JsonObject = {"type": "json_schema", "schema": request.response_format.schema}
-    return {**told, "output_config": {**(config if isinstance(config, Mapping) else {}), "format": shape}}
+    return {**fields, "output_config": {**(config if isinstance(config, Mapping) else {}), "format": shape}}
 
 
 def _reasoning(request: Request, facts: ModelCapabilities, history: AnthropicHistory) -> JsonObject:

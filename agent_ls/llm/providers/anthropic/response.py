@@ -178,21 +178,21 @@ def _counted(wire: JsonObject) -> Usage:
 
 def rate_limit(head: ReplyHead) -> RateLimit | None:
     """Read the `anthropic-ratelimit-*` headers; None if there are none."""
-    told = {
+    limits = {
         key.removeprefix("anthropic-ratelimit-"): value
         for key, value in head.headers.items()
         if key.startswith("anthropic-ratelimit-")
     }
-    if not told:
+    if not limits:
         return None
     return RateLimit(
-        remaining_requests=parse_count(told.get("requests-remaining", "")),
-        remaining_tokens=parse_count(told.get("tokens-remaining", "")),
+        remaining_requests=parse_count(limits.get("requests-remaining", "")),
+        remaining_tokens=parse_count(limits.get("tokens-remaining", "")),
         reset_s=_seconds_until(
-            told.get("tokens-reset") or told.get("requests-reset", ""), head.received_at_s
+            limits.get("tokens-reset") or limits.get("requests-reset", ""), head.received_at_s
         ),
-        limit_requests=parse_count(told.get("requests-limit", "")),
-        limit_tokens=parse_count(told.get("tokens-limit", "")),
+        limit_requests=parse_count(limits.get("requests-limit", "")),
+        limit_tokens=parse_count(limits.get("tokens-limit", "")),
     )
 
 

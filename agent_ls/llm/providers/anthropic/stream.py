@@ -186,8 +186,8 @@ class AnthropicStream:
     def _count(self, wire: JsonObject) -> None:
         # The values of message_delta are totals, so they replace the earlier values key by key. Some proxies send zeros
         # there for what they have counted before.
-        told = {key: value for key, value in wire.items() if not (isinstance(value, int) and value < 0)}
-        self._usage.update({key: value for key, value in told.items() if value or not self._usage.get(key)})
+        counts = {key: value for key, value in wire.items() if not (isinstance(value, int) and value < 0)}
+        self._usage.update({key: value for key, value in counts.items() if value or not self._usage.get(key)})
 
     def _begin(self, index: int | None, raw: JsonObject) -> Sequence[StreamEvent]:
         """Begin a block. Some proxies use the index of an earlier block once more; then the later one gets its own."""

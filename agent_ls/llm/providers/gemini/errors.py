@@ -75,20 +75,20 @@ def body_error(model: str, body: JsonObject) -> LlmError:
 
 
 def _failure(body: JsonObject) -> ProviderFailure:
-    told = find_failure(body) or ProviderFailure()
+    failure = find_failure(body) or ProviderFailure()
     error = object_at(body, "error")
     error = object_at(nested_object(text_at(error, "message")) or {}, "error") or error  # quoted by a proxy
     details = list(objects_at(error, "details"))
     reasons = [text_at(detail, "reason") for detail in details if text_at(detail, "reason")]
     status = text_at(error, "status")
-    delay_s = told.retry_after_s or _delay_s(details) or worded_delay_s(told.message)
+    delay_s = failure.retry_after_s or _delay_s(details) or worded_delay_s(failure.message)
     kind = (
-        _limit(details, told.message, delay_s)
+        _limit(details, failure.message, delay_s)
         if status == "RESOURCE_EXHAUSTED" or int_at(error, "code") == 429
         else None
     )
-    names = (*reasons, *([status] if status else []), *told.names)
-    return replace(told, names=names, retry_after_s=delay_s, kind=kind)
+    names = (*reasons, *([status] if status else []), *failure.names)
+    return replace(failure, names=names, retry_after_s=delay_s, kind=kind)
 
 
 def _limit(details: list[JsonObject], message: str, delay_s: float | None) -> type[ProviderError]:
@@ -108,6 +108,6 @@ def _limit(details: list[JsonObject], message: str, delay_s: float | None) -> ty
 
 def _delay_s(details: list[JsonObject]) -> float | None:
     """Return the delay in google.rpc.RetryInfo, because Gemini sends no Retry-After header."""
-    told = next((text_at(detail, "retryDelay") for detail in details if text_at(detail, "retryDelay")), "")
-    found = _DELAY.fullmatch(told)
+    delay = next((text_at(detail, "retryDelay") for detail in details if text_at(detail, "retryDelay")), "")
+    found = _DELAY.fullmatch(delay)
     return float(found[1]) if found else None

@@ -7,8 +7,8 @@ from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text
 
 
 def search_part(grounding: JsonObject, origin: Origin) -> SearchPart:
-    told = grounding.get("webSearchQueries")
-    queries = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
+    listed = grounding.get("webSearchQueries")
+    queries = tuple(query for query in listed if isinstance(query, str)) if isinstance(listed, list) else ()
     return SearchPart(queries, tuple(_sources(grounding)), origin)
 
 
@@ -37,5 +37,5 @@ def _sources(grounding: JsonObject) -> list[Source]:
 
 
 def _chunk_indices(support: JsonObject) -> list[int]:
-    told = support.get("groundingChunkIndices")
-    return [at for at in told if type(at) is int and at >= 0] if isinstance(told, list) else []
+    listed = support.get("groundingChunkIndices")
+    return [at for at in listed if type(at) is int and at >= 0] if isinstance(listed, list) else []

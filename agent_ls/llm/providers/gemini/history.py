@@ -130,15 +130,15 @@ class GeminiHistory:
 
     def _result(self, result: ToolResultPart) -> JsonObject:
         call = self._calls.get(result.tool_call_id, {})
-        told: dict[str, JsonValue] = {
+        fields: dict[str, JsonValue] = {
             "name": text_at(call, "name") or valid_tool_name(result.name),
             "response": {"error" if result.is_error else "output": result.content},
         }
         if text_at(call, "id"):  # the result of a call without id is matched by its position
-            told["id"] = text_at(call, "id")
+            fields["id"] = text_at(call, "id")
         if result.images and not self._is_older:
-            told["parts"] = [_blob(image) for image in result.images]
-        return {"functionResponse": told}
+            fields["parts"] = [_blob(image) for image in result.images]
+        return {"functionResponse": fields}
 
 
 def _encode(role: str, parts: Sequence[JsonObject]) -> bytes:

@@ -71,13 +71,13 @@ def _tools(request: Request) -> JsonObject:
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:
-    told: JsonObject = {"name": tool.name, "description": tool.description or tool.name}
+    fields: JsonObject = {"name": tool.name, "description": tool.description or tool.name}
     if not tool.parameters.get("properties"):
-        return told  # the API refuses an object schema without properties
+        return fields  # the API refuses an object schema without properties
     fitting = to_gemini_schema(tool.parameters)
     if fitting is None:
-        return {**told, "parametersJsonSchema": tool.parameters}
-    return {**told, "parameters": fitting}
+        return {**fields, "parametersJsonSchema": tool.parameters}
+    return {**fields, "parameters": fitting}
 
 
 def _tool_choice(choice: ToolChoice) -> JsonObject:
@@ -93,13 +93,13 @@ def _tool_choice(choice: ToolChoice) -> JsonObject:
 
 
 def _limits(request: Request) -> JsonObject:
-    told: dict[str, JsonValue] = {
+    fields: dict[str, JsonValue] = {
         "maxOutputTokens": request.max_output_tokens,
         "temperature": request.temperature,
         "topP": request.top_p,
         "stopSequences": [*request.stop_sequences] or None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _thinking(effort: str | None, facts: ModelCapabilities) -> JsonObject:

@@ -146,11 +146,11 @@ class GeminiStream:
         )
 
     def _warnings(self) -> tuple[str, ...]:
-        told = [self._message] if self._message and self._finish != "STOP" else []
+        notes = [self._message] if self._message and self._finish != "STOP" else []
         if self._partial is not None:
             name = text_at(object_at(self._partial[0], "functionCall"), "name")
-            told.append(f"the model did not finish its call of {name}, so the call was dropped")
-        return tuple(told)
+            notes.append(f"the model did not finish its call of {name}, so the call was dropped")
+        return tuple(notes)
 
     def _start(self, event: JsonObject) -> None:
         if self._has_started:

@@ -82,7 +82,7 @@ class ChatCodec:
         self._text_tools = text_tools
         self._toolless: set[str] = set()
         self._probed: set[str] = set()  # the models whose server was asked what they can
-        self._untold: set[str] = set()  # the models without tools of which the user has no warning yet
+        self._unwarned: set[str] = set()  # the models without tools of which the user has no warning yet
         self._unopened: set[str] = (
             set()
         )  # the models whose answers begin with reasoning that has no opening tag
@@ -160,7 +160,7 @@ class ChatCodec:
     def adapt_encoding(self, request: Request, error: LlmError) -> bool:
         if request.tools and not self._is_textual(request) and refuses_tools(error):
             self._toolless.add(request.model)
-            self._untold.add(request.model)
+            self._unwarned.add(request.model)
             return True
         if not request.tools and not self._is_textual(request) and _NEEDS_TOOLS.search(str(error)):
             self._needs_tools.add(request.model)
@@ -195,7 +195,7 @@ class ChatCodec:
         able = calls_tools(body)
         if able is False:
             self._toolless.add(request.model)
-            self._untold.add(request.model)
+            self._unwarned.add(request.model)
         return able is not None
 
     def describing_probes(self, models: Sequence[ListedModel], base_url: str) -> Sequence[Probe]:
@@ -216,8 +216,8 @@ class ChatCodec:
 
     def _reading(self, request: Request) -> AnswerSyntax:
         offered = tuple(tool.name for tool in request.tools) if request.tool_choice != "none" else ()
-        notice = NO_TOOLS if request.model in self._untold else ""
-        self._untold.discard(request.model)
+        notice = NO_TOOLS if request.model in self._unwarned else ""
+        self._unwarned.discard(request.model)
         return AnswerSyntax(
             self._provider,
             offered,

@@ -51,12 +51,12 @@ def describing_probes(provider: str, models: Sequence[ListedModel], base_url: st
 
 def describe(models: Sequence[ListedModel], probe: Probe, body: bytes) -> Sequence[ListedModel]:
     """Return the models with the window and the ability to call tools that an answer states."""
-    told = parse_object(body) or {}
+    facts = parse_object(body) or {}
     if probe.path == "/api/v0/models":  # LM Studio, which describes the tools itself to other models
-        rows = {text_at(row, "id"): row for row in objects_at(told, "data")}
+        rows = {text_at(row, "id"): row for row in objects_at(facts, "data")}
         return [_with_row(model, rows.get(model.id, {})) for model in models]
     asked = probe.body["model"] if probe.body else None
-    window = int_at(object_at(told, "default_generation_settings"), "n_ctx")  # llama.cpp
+    window = int_at(object_at(facts, "default_generation_settings"), "n_ctx")  # llama.cpp
     return [
         replace(
             model,
@@ -78,13 +78,13 @@ def _with_row(model: ListedModel, row: JsonObject) -> ListedModel:
 
 def calls_tools(body: bytes) -> bool | None:
     """Return whether the model can call tools according to a server's answer; None if the answer does not say."""
-    told = parse_object(body) or {}
-    template = object_at(told, "chat_template_caps")  # llama.cpp
+    facts = parse_object(body) or {}
+    template = object_at(facts, "chat_template_caps")  # llama.cpp
     if isinstance(able := template.get("supports_tools"), bool):
         return able or template.get("supports_tool_calls") is True
-    if isinstance(abilities := told.get("capabilities"), list) and abilities:  # Ollama
+    if isinstance(abilities := facts.get("capabilities"), list) and abilities:  # Ollama
         return "tools" in abilities
-    if "tool_call_parser" in told and text_at(told, "model_path"):  # SGLang
-        parser: JsonValue = told["tool_call_parser"]
+    if "tool_call_parser" in facts and text_at(facts, "model_path"):  # SGLang
+        parser: JsonValue = facts["tool_call_parser"]
         return bool(parser)
     return None

@@ -17,15 +17,15 @@ class CutPrompts:
     """Makes the notice once for each model."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def notice(self, request: Request, read_tokens: int) -> str:
         """Return the notice if the server cannot have read the whole request; "" otherwise, and the next time."""
-        if request.model in self._told or not read_tokens:
+        if request.model in self._warned or not read_tokens:
             return ""
         if _chars(request) <= max(read_tokens * _CHARS_PER_TOKEN, _LEAST_CHARS):
             return ""
-        self._told.add(request.model)
+        self._warned.add(request.model)
         return _NOTICE.format(read=read_tokens)
 
 

@@ -147,13 +147,13 @@ def _effort(server: Server, effort: str | None) -> JsonObject:
 
 
 def _limits(server: Server, request: Request) -> JsonObject:
-    told: dict[str, JsonValue] = {
+    fields: dict[str, JsonValue] = {
         server.max_tokens_key: request.max_output_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
         "stop": [*request.stop_sequences] or None,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _format(server: Server, wanted: JsonFormat | None) -> JsonObject:

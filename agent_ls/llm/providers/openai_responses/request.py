@@ -118,12 +118,12 @@ def _limits(request: Request) -> JsonObject:
             provider=NAME,
             hint="Cut the received text at the stop sequence yourself.",
         )
-    told: dict[str, JsonValue] = {
+    fields: dict[str, JsonValue] = {
         "max_output_tokens": request.max_output_tokens and max(request.max_output_tokens, MIN_OUTPUT_TOKENS),
         "temperature": request.temperature,
         "top_p": request.top_p,
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _format(wanted: JsonFormat | None) -> JsonObject:

@@ -124,8 +124,8 @@ def _search(action: JsonObject, origin: Origin) -> SearchPart:
     """Decode a search action. A `search` has one or more queries, and sources if requested. `open_page` has a
     URL.
     """
-    told = action.get("queries")
-    several = tuple(query for query in told if isinstance(query, str)) if isinstance(told, list) else ()
+    listed = action.get("queries")
+    several = tuple(query for query in listed if isinstance(query, str)) if isinstance(listed, list) else ()
     query = text_at(action, "query")
     rows = objects_at(action, "sources")  # a source that is not a web page has only a name
     sources = [Source(text_at(row, "url"), text_at(row, "title") or text_at(row, "name")) for row in rows]
