@@ -27,8 +27,7 @@ def note(source, flags=0, of=re._compiler.compile):
 
 re._compiler.compile = note
 import agent_ls.server.assembly, agent_ls.server.backend, agent_ls.headless.exec
-own = [name for name in compiled if name.startswith("agent_ls.")]
-print([name for name in own if "providers" not in name and ".mcp" not in name])
+print([name for name in compiled if name.startswith("agent_ls.")])
 """
 
 

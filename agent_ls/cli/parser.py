@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-_MISSING = re.compile(r"the following arguments are required: (?P<names>.+)")
-_AMBIGUOUS = re.compile(r"ambiguous option: (?P<given>\S+) could match (?P<known>.+)")
-_CHOICE = re.compile(r"argument (?P<name>[^:]+): invalid choice: (?P<given>.+?) \(choose from", re.DOTALL)
-_VALUE = re.compile(r"argument (?P<name>[^:]+): invalid (?P<kind>\w+) value: (?P<given>.+)", re.DOTALL)
-_NO_VALUE = re.compile(r"argument (?P<name>[^:]+): expected (?:one|at least one) argument")
+from agent_ls.patterns import regex
+
+_MISSING = regex(r"the following arguments are required: (?P<names>.+)")
+_AMBIGUOUS = regex(r"ambiguous option: (?P<given>\S+) could match (?P<known>.+)")
+_CHOICE = regex(r"argument (?P<name>[^:]+): invalid choice: (?P<given>.+?) \(choose from", re.DOTALL)
+_VALUE = regex(r"argument (?P<name>[^:]+): invalid (?P<kind>\w+) value: (?P<given>.+)", re.DOTALL)
+_NO_VALUE = regex(r"argument (?P<name>[^:]+): expected (?:one|at least one) argument")
 
 
 class Parser(argparse.ArgumentParser):

@@ -23,6 +23,7 @@ from agent_ls.mcp.foreign_entry import our_entry, runs_line, type_key, unknown_k
 from agent_ls.mcp.foreign_keys import ELSEWHERE, TYPES
 from agent_ls.mcp.names import command_for
 from agent_ls.mcp.visible import visible
+from agent_ls.patterns import regex
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
 """`user`: the user's own file. `client`: given by the ACP client for one session. `settings`: the editor's settings.
@@ -32,16 +33,16 @@ project.
 
 NEEDS_APPROVAL: frozenset[Source] = frozenset(("client", "settings", "project"))
 
-VARIABLE = re.compile(r"(?<!\$)\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*(?:\(x86\))?)(?::-([^}]*))?\}")
-INPUT = re.compile(r"(?<!\$)\$\{input:([\w.-]+)\}")
+VARIABLE = regex(r"(?<!\$)\$\{(?:env:|localEnv:)?([A-Za-z_][A-Za-z0-9_]*(?:\(x86\))?)(?::-([^}]*))?\}")
+INPUT = regex(r"(?<!\$)\$\{input:([\w.-]+)\}")
 FOLDER = "${workspaceFolder}"
-_OF_EDITOR = re.compile(
+_OF_EDITOR = regex(
     r"\$\{((?:config|command):[^}]*|(?:file|relativeFile|lineNumber|selectedText|execPath|defaultBuildTask)\w*)\}"
 )
 """Variables of VS Code whose values only VS Code knows."""
-_COMMAND = re.compile(r"(?<!\$)\$\([^()]+\)")
+_COMMAND = regex(r"(?<!\$)\$\([^()]+\)")
 """A command to be replaced by its output, as Crush and shells do."""
-_IN_WORKSPACE = re.compile(r"\$\{workspaceFolder:[^}]*\}")
+_IN_WORKSPACE = regex(r"\$\{workspaceFolder:[^}]*\}")
 FETCHERS = frozenset(("npx", "npm", "pnpm", "bunx", "yarn", "uvx", "uv", "pipx", "docker", "podman", "deno"))
 """Programs that download code and run it."""
 RUNNERS = frozenset(

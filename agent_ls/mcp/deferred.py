@@ -22,6 +22,7 @@ from agent_ls.llm.schema_check import find_schema_error
 from agent_ls.mcp.descriptions import ServerTool
 from agent_ls.mcp.schemas import provider_schema
 from agent_ls.mcp.visible import without_hidden
+from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.look import Look
 from agent_ls.tools.summary import one_line
@@ -34,7 +35,7 @@ MAX_LISTED = 40
 even if the definitions are short.
 """
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = regex(r"[a-z0-9]+")
 _K1, _B = 1.2, 0.75
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from agent_ls.mcp.descriptions import FormField
 from agent_ls.mcp.schemas import provider_schema
+from agent_ls.patterns import regex
 
-SECRET_WORDS = re.compile(r"password|passphrase|token|secret|api.?key|credential|\bpin\b", re.IGNORECASE)
+SECRET_WORDS = regex(r"password|passphrase|token|secret|api.?key|credential|\bpin\b", re.IGNORECASE)
 YES, NO = "Yes", "No"
 SKIP = "Leave this out"
 

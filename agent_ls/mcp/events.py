@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, TypeAlias
 
 import httpx2
 
+from agent_ls.patterns import regex
+
 BOM = b"\xef\xbb\xbf"
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
-_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_END = regex(rb"\r\n\r\n|\n\n|\r\r")
 
 Note: TypeAlias = Callable[[str, str], None]
 """Gets the kind of a remarkable event and its text: "endpoint" (of the obsolete transport), or "error" (an answer that

@@ -23,11 +23,12 @@ from agent_ls.mcp.foreign_keys import (
     TYPES,
     VARIABLES,
 )
+from agent_ls.patterns import regex
 
-_OF_OPENCODE = re.compile(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
-_BARE = re.compile(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
-_INSIDE = re.compile(r"(?<![\w$\\])\$([A-Z_][A-Z0-9_]+)\b")
-_OF_WINDOWS = re.compile(r"%([A-Za-z_]\w{2,}(?:\(x86\))?)%")
+_OF_OPENCODE = regex(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
+_BARE = regex(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
+_INSIDE = regex(r"(?<![\w$\\])\$([A-Z_][A-Z0-9_]+)\b")
+_OF_WINDOWS = regex(r"%([A-Za-z_]\w{2,}(?:\(x86\))?)%")
 _WINDOWS_NAMES = (
     *(
         "APPDATA",
@@ -40,12 +41,12 @@ _WINDOWS_NAMES = (
     ),
     *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "COMPUTERNAME"),
 )
-_METADATA = re.compile(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
+_METADATA = regex(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
 _LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authorizationServerUrl", "issuer")
-_LINE = re.compile(r"[\w.-]+ +\S")
+_LINE = regex(r"[\w.-]+ +\S")
 """The name of a program with arguments behind it. A path may have blanks."""
 
-_LIMIT = re.compile(
+_LIMIT = regex(
     r"(?P<start>start|startup|init|initialize|connect|connection|discover|discovery|handshake)?"
     r"(?:tool|call|toolcall|request|read|sseread|execution)?timeout"
     r"(?:(?P<ms>ms|millis|milliseconds)|(?P<s>s|secs?|seconds))?"

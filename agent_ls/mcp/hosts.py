@@ -7,21 +7,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_ls.mcp.results import strings_in
+from agent_ls.patterns import regex
 
-_ADDRESS = re.compile(r"\b(?:(?:https?|wss?|ftp):[/\\]*|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
+_ADDRESS = regex(r"\b(?:(?:https?|wss?|ftp):[/\\]*|[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
 """The start of an address. Browsers and node take `https:x`, `https:/x` and `https:\\\\x` for `https://x`."""
-_IGNORED = re.compile(r"[\t\r\n]")
+_IGNORED = regex(r"[\t\r\n]")
 """Characters that parsers leave out of an address: `https://a<tab>.b` has the host `a.b`."""
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WORDS = regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _HOST_NAMES = frozenset(("host", "hostname", "domain", "server", "url", "uri", "site", "endpoint"))
-_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
-_WITH_DOT = re.compile(r"[\w.-]*\w\.\w[\w.-]*(?::\d*)?")
-_NUMERIC = re.compile(r"\[[0-9A-Fa-f:.]+\](?::\d*)?")
+_HOST = regex(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?")
+_WITH_DOT = regex(r"[\w.-]*\w\.\w[\w.-]*(?::\d*)?")
+_NUMERIC = regex(r"\[[0-9A-Fa-f:.]+\](?::\d*)?")
 _MAX_AUTHORITY = 1_024
 """A longer part of an address, in characters, is no host that somebody has allowed."""
-_AUTHORITIES = tuple(re.compile(rf"[^{end}?#\s]{{0,{_MAX_AUTHORITY}}}") for end in ("/", r"/\\"))
-_UNTIL_BLANK = re.compile(rf"\S{{0,{_MAX_AUTHORITY}}}")
-_AROUND = re.compile(r"[\"'<>`{}|^,;)\]!*]")
+_AUTHORITIES = tuple(regex(rf"[^{end}?#\s]{{0,{_MAX_AUTHORITY}}}") for end in ("/", r"/\\"))
+_UNTIL_BLANK = regex(rf"\S{{0,{_MAX_AUTHORITY}}}")
+_AROUND = regex(r"[\"'<>`{}|^,;)\]!*]")
 
 
 def hosts_in(values: Mapping[str, Any]) -> tuple[str, ...]:

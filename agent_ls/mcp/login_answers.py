@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
 from agent_ls.mcp.visible import visible
+from agent_ls.patterns import regex
 
-_PARAMETER = re.compile(r"""([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s,;]*))""")
-_WORD = re.compile(r"[^\s,;]+")
+_PARAMETER = regex(r"""([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s,;]*))""")
+_WORD = regex(r"[^\s,;]+")
 _LISTS = (
     "scopes_supported", "token_endpoint_auth_methods_supported", "code_challenge_methods_supported",
     "grant_types_supported", "response_types_supported",

@@ -5,13 +5,14 @@ characters.
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
 from collections.abc import Collection
 
+from agent_ls.patterns import regex
+
 MAX_CHARS = 64
 _KEPT_CHARS = 55
-_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
+_NOT_ALLOWED = regex(r"[^A-Za-z0-9_]")
 
 
 def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:

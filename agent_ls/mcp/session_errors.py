@@ -17,11 +17,12 @@ from pydantic import ValidationError
 from agent_ls.mcp.errors import LoginRefusedError, RenewalError
 from agent_ls.mcp.http_answers import HttpAnswers
 from agent_ls.mcp.process import EndedError
+from agent_ls.patterns import regex
 
 CLOSED = "the server closed the connection"
 MAX_DATA = 2_000
 _STATES = r"(?:invalid|unknown|expired|missing|no valid)"
-_LOST = re.compile(
+_LOST = regex(
     rf"(?:[\w ]+: )?(?:{_STATES}(?: or {_STATES})? (?:mcp[ -])?session(?:[ -]?id)?"
     rf"|(?:mcp[ -])?session(?:[ -]?id)? (?:is |was |has )?(?:not found|does not exist|{_STATES})(?: or {_STATES})?)\W*",
     re.IGNORECASE,

@@ -26,6 +26,7 @@ from itertools import islice
 from typing import Any
 
 from agent_ls.llm.providers.call_names import offered_name
+from agent_ls.patterns import regex
 
 _BARS = "｜|‖¦│❘"  # DeepSeek's dialect comes with each of them
 MARKS = (
@@ -42,10 +43,10 @@ MARKS = (
 """What a line begins with that may be a call."""
 
 _MINIMAX = "]<]minimax[>["  # before each tag of MiniMax-M3
-_DSML = re.compile(rf"<(/?)\s*[{_BARS}]{{1,2}}\s*DSML\s*[{_BARS}]{{1,2}}\s*")
+_DSML = regex(rf"<(/?)\s*[{_BARS}]{{1,2}}\s*DSML\s*[{_BARS}]{{1,2}}\s*")
 
 # tags around calls, between them, and after the last one
-_TAGS = re.compile(
+_TAGS = regex(
     r"(?:\s|[;,]|</?(?:function|tool_calls?|tool[-_]use|minimax:tool_call|seed:tool_call|(?:\w+:)?function_calls|TOOLCALL|tools)>"
     r"|</?｜DSML｜(?:function_calls|tool_calls|tool_use|calls)>|\[(?:END_)?TOOL_REQUEST\]|functools(?=\[)"
     r"|[\[<]*(?:/|END_|BEGIN_)?TOOL_CALLS?(?:_BLOCK|_START|_BEGIN|_END)?[\]>:]+"
@@ -53,46 +54,44 @@ _TAGS = re.compile(
     r"|tool_calls_section_(?:begin|end)|START_ACTION|END_ACTION|eom_id|eot_id|im_end|end|call|return|endoftext)\|>"
     r"|<\|tool_call>|<tool_call\|>|<｜tool▁calls?▁(?:begin|end)｜>|<｜end▁of▁sentence｜>|</s>|<end_of_turn>)+"
 )
-_FUNCTION = re.compile(
-    r"<(?:function=|｜DSML｜r=)([^>\s]+)>\s*(.*?)\s*(</function>|<｜DSML｜m>|\Z)", re.DOTALL
-)
-_USE = re.compile(
+_FUNCTION = regex(r"<(?:function=|｜DSML｜r=)([^>\s]+)>\s*(.*?)\s*(</function>|<｜DSML｜m>|\Z)", re.DOTALL)
+_USE = regex(
     r"<parameter=(?:tool_)?name>\s*([^<>\s]+)\s*</parameter>\s*(.*?)\s*(</tool[_-](?:use|call)>|\Z)",
     re.DOTALL,
 )
-_PARAMETER = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
-_LAST_CLOSED = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>(?=\s*(?:<parameter=|\Z))", re.DOTALL)
-_UNCLOSED = re.compile(r"<parameter=([^>\s]+)>\n?(.*?)\n?(?:</parameter>|(?=\n\s*<parameter=)|\Z)", re.DOTALL)
-_INVOKE = re.compile(
+_PARAMETER = regex(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>", re.DOTALL)
+_LAST_CLOSED = regex(r"<parameter=([^>\s]+)>\n?(.*?)\n?</parameter>(?=\s*(?:<parameter=|\Z))", re.DOTALL)
+_UNCLOSED = regex(r"<parameter=([^>\s]+)>\n?(.*?)\n?(?:</parameter>|(?=\n\s*<parameter=)|\Z)", re.DOTALL)
+_INVOKE = regex(
     r'<(?:｜DSML｜|\w+:)?invoke name="?([^">]+)"?>\s*(.*?)\s*(?:</(?:｜DSML｜|\w+:)?invoke>|\Z)', re.DOTALL
 )
-_INVOKED = re.compile(
+_INVOKED = regex(
     r'<(?:｜DSML｜|\w+:)?parameter name="?([^">]+?)"?(?: string="(true|false)")?>(.*?)</(?:｜DSML｜|\w+:)?parameter>',
     re.DOTALL,
 )
-_NAMED = re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL)
-_PAIRS = re.compile(r"([\w.:/-]+)\s*((?:<arg_key>.*?</arg_value>\s*)+)", re.DOTALL)
-_PAIR = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_NAMED = regex(r"<(\w+)>(.*?)</\1>", re.DOTALL)
+_PAIRS = regex(r"([\w.:/-]+)\s*((?:<arg_key>.*?</arg_value>\s*)+)", re.DOTALL)
+_PAIR = regex(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 _BEFORE_JSON = (
-    re.compile(r"<function=([\w.:/-]+?)\s*[=>]?\s*(?=\{)"),
-    re.compile(r"([\w.:/-]+?)(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"),
-    re.compile(r"(?:function\s*)?<｜tool▁sep｜>\s*([\w.:/-]+)\s*(?:```json)?\s*"),
-    re.compile(r"([\w.:/-]+)\s*<｜tool▁sep｜>\s*"),
-    re.compile(
+    regex(r"<function=([\w.:/-]+?)\s*[=>]?\s*(?=\{)"),
+    regex(r"([\w.:/-]+?)(?::\d+)?\s*<\|tool_call_argument_begin\|>\s*"),
+    regex(r"(?:function\s*)?<｜tool▁sep｜>\s*([\w.:/-]+)\s*(?:```json)?\s*"),
+    regex(r"([\w.:/-]+)\s*<｜tool▁sep｜>\s*"),
+    regex(
         r"(?:<\|start\|>assistant)?\s*(?:<\|channel\|>)?(?:commentary|analysis) to=([\w.:/-]+)"
         r"[^<{]*(?:<\|constrain\|>\s*\w+)?\s*(?:<\|message\|>)?\s*"
     ),
-    re.compile(r"([\w.:/-]+)(?:\[CALL_ID\]\w+)?\[ARGS\]\s*"),
-    re.compile(r"([\w.:/-]+)(?=\{)"),
+    regex(r"([\w.:/-]+)(?:\[CALL_ID\]\w+)?\[ARGS\]\s*"),
+    regex(r"([\w.:/-]+)(?=\{)"),
 )
-_ARROWS = re.compile(r'\{\s*tool\s*=>\s*"([^"]+)"\s*,\s*args\s*=>\s*\{(.*?)\}\s*\}', re.DOTALL)
-_DASHED = re.compile(r'--([\w-]+)\s+("(?:[^"\\]|\\.)*"|[^\n]*)')
-_GEMMA = re.compile(r"call:([\w.:/-]+)\s*(\{.*?\})(?=\s*(?:<tool_call\|>|<\|tool_call>|\Z))", re.DOTALL)
-_GEMMA_KEY = re.compile(r"(?<=[{,])\s*([A-Za-z_]\w*)\s*:")
-_GEMMA_TEXT = re.compile(r'<\|"\|>(.*?)<\|"\|>', re.DOTALL)
-_PYTHON_LIST = re.compile(r"\[\s*[A-Za-z_][\w.]*\(")
+_ARROWS = regex(r'\{\s*tool\s*=>\s*"([^"]+)"\s*,\s*args\s*=>\s*\{(.*?)\}\s*\}', re.DOTALL)
+_DASHED = regex(r'--([\w-]+)\s+("(?:[^"\\]|\\.)*"|[^\n]*)')
+_GEMMA = regex(r"call:([\w.:/-]+)\s*(\{.*?\})(?=\s*(?:<tool_call\|>|<\|tool_call>|\Z))", re.DOTALL)
+_GEMMA_KEY = regex(r"(?<=[{,])\s*([A-Za-z_]\w*)\s*:")
+_GEMMA_TEXT = regex(r'<\|"\|>(.*?)<\|"\|>', re.DOTALL)
+_PYTHON_LIST = regex(r"\[\s*[A-Za-z_][\w.]*\(")
 _MAX_ENDS = 100  # brackets that are tried as the end of such a list
-_FENCE_END = re.compile(r"\s*```")
+_FENCE_END = regex(r"\s*```")
 _NAMES = ("name", "tool", "tool_name", "function", "function_name", "action")
 _ARGUMENTS = ("arguments", "parameters", "args", "params", "input", "tool_input", "action_input")
 

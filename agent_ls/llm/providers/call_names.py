@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection
 
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
-_SEPARATOR = re.compile(r"[.:/]")
-_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+from agent_ls.patterns import regex
+
+_ID = regex(r"[a-zA-Z0-9_-]{1,64}")
+_SHORT_ID = regex(r"[a-zA-Z0-9]{9}")
+_NAME = regex(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_SEPARATOR = regex(r"[.:/]")
+_OTHER = regex(r"[^a-zA-Z0-9_-]")
 
 
 def valid_call_id(call_id: str) -> str:

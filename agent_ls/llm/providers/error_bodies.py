@@ -22,6 +22,7 @@ from agent_ls.llm.providers.wire_json import (
     repair_object,
     text_at,
 )
+from agent_ls.patterns import regex
 
 _MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message", "details")
 _NAMES = ("code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
@@ -30,15 +31,15 @@ _DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.0
 _MAX_TEXT_CHARS = 200
 _STATED = {"error", "message", "detail"}
 _MAX_LITERAL_CHARS = 5_000
-_BYTES = re.compile(r"\bb'\{.*\}(\\n)*'", re.DOTALL)  # LiteLLM: Vertex_ai_betaException - b'{"error": …}'
+_BYTES = regex(r"\bb'\{.*\}(\\n)*'", re.DOTALL)  # LiteLLM: Vertex_ai_betaException - b'{"error": …}'
 # vLLM, in Python: a list of problems, each with the refused part of the request
-_ECHO = re.compile(r"(\[\{'type': '\w+', 'loc': \(.*?'msg': .*?), 'input': .*", re.DOTALL)
+_ECHO = regex(r"(\[\{'type': '\w+', 'loc': \(.*?'msg': .*?), 'input': .*", re.DOTALL)
 _MAX_INNER = 100  # parts of an error that are searched for a message
 _KEEP_ALIVES = frozenset({"", "null", '""', "{}", "[]", "ping", "keep-alive", "keepalive", "heartbeat"})
-_PAGE = re.compile(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
-_HIDDEN = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
+_PAGE = regex(r"<!doctype html|<html|<head|<body", re.IGNORECASE)
+_TITLE = regex(r"<title[^>]*>(.*?)</title>|<h1[^>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
+_HIDDEN = regex(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_TAG = regex(r"<[^>]*>")
 
 
 def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | None:

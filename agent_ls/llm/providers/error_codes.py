@@ -20,6 +20,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.error_topics import topic_of_name
+from agent_ls.patterns import regex
 
 _STATUSES: Mapping[int, type[ProviderError]] = {
     400: InvalidRequestError,
@@ -56,15 +57,15 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
     **dict.fromkeys(("1311", "1313", "1314", "1315"), PermissionDeniedError),
 }
 
-OWN_CODE = re.compile(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
+OWN_CODE = regex(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
 
 # Z.ai through a gateway: [1214] Incorrect role information / [1305][The service may be temporarily overloaded]
-QUOTED_CODE = re.compile(r"(?:^|[\s:])\[(1[1-3]\d\d)\](?=\s*\[?[A-Za-z\u4e00-\u9fff])")
+QUOTED_CODE = regex(r"(?:^|[\s:])\[(1[1-3]\d\d)\](?=\s*\[?[A-Za-z\u4e00-\u9fff])")
 
 _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     # credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded, AccountOverdueError
     (
-        re.compile(
+        regex(
             r"(credits?|balance|spend|billing|budget|current_quota)\w*_(exhausted|exceeded|reached|error)"
             r"|usage_limit_exceeded|overdue|arrearage|freetieronly|insufficient_(funds|balance|credits)",
             re.IGNORECASE,
@@ -72,14 +73,14 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
         QuotaExceededError,
     ),
     # cyber_policy, content_policy_violation, InputTextSensitiveContentDetected, data_inspection_failed
-    (re.compile(r"policy(_violation)?$|sensitivecontent|data_inspection", re.IGNORECASE), ContentFilterError),
-    (re.compile(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
+    (regex(r"policy(_violation)?$|sensitivecontent|data_inspection", re.IGNORECASE), ContentFilterError),
+    (regex(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
     # Bedrock: throttlingException, with a small letter within streams
-    (re.compile(r"throttl|too_?many_?requests", re.IGNORECASE), RateLimitError),
-    (re.compile(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),
+    (regex(r"throttl|too_?many_?requests", re.IGNORECASE), RateLimitError),
+    (regex(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),
     # LiteLLM: key_model_access_denied / Groq: model_terms_required
-    (re.compile(r"access_denied$|terms_required|_restricted$"), PermissionDeniedError),
-    (re.compile(r"^model_(decommissioned|not_available|not_supported)$"), NotFoundError),
+    (regex(r"access_denied$|terms_required|_restricted$"), PermissionDeniedError),
+    (regex(r"^model_(decommissioned|not_available|not_supported)$"), NotFoundError),
 )
 
 

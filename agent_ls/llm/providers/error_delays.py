@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.patterns import regex
 
 # examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 7m12.5s / Resets in 16 days.
-_WORDED_DELAY = re.compile(
+_WORDED_DELAY = regex(
     r"(?:try again|retry|wait|reset)s?\s+(?:in|after|for)?\s*(?:about\s+)?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*)+)",
     re.IGNORECASE,
 )
-_WORDED_UNIT = re.compile(
+_WORDED_UNIT = regex(
     r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\b",
     re.IGNORECASE,
 )
-_COMPOUND = re.compile(r"(?<=[a-z])(?=\d)")
+_COMPOUND = regex(r"(?<=[a-z])(?=\d)")
 
 
 def worded_delay_s(message: str) -> float | None:

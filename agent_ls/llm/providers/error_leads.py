@@ -20,6 +20,7 @@ from agent_ls.llm.errors import (
     RequestTooLargeError,
     ServerError,
 )
+from agent_ls.patterns import regex
 
 PROXY_LOGIN = (
     "the proxy between this machine and {provider} requires a login",
@@ -86,7 +87,7 @@ LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
 }
 
 # One request with more tokens than a minute allows: no wait helps. examples: Groq (413), OpenAI (429)
-PER_MINUTE = re.compile(r"tokens per min|\bTPM\b", re.IGNORECASE)
+PER_MINUTE = regex(r"tokens per min|\bTPM\b", re.IGNORECASE)
 ABOVE_RATE = (
     "the request has more tokens than your account at {provider} may send in one minute",
     "Compact the conversation, choose another model, or raise the limit of your account.",

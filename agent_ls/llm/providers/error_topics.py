@@ -19,10 +19,11 @@ from agent_ls.llm.errors import (
     QuotaExceededError,
     ServerError,
 )
+from agent_ls.patterns import regex
 
 _MAX_CHARS = 2_000  # of a message that are judged
-_CLAUSE_END = re.compile(r"[.;!?]\s|[;。；！\n]")
-_WORD_IN_NAME = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-_./]+")
+_CLAUSE_END = regex(r"[.;!?]\s|[;。；！\n]")
+_WORD_IN_NAME = regex(r"(?<=[a-z0-9])(?=[A-Z])|[-_./]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ _UNKNOWN_MODEL = Topic(
         r"模型.{0,30}(不存在|未找到|无效|不可用|无可用渠道|已下线)|(不支持的|未知|没有找到|找不到|无效的)\s?模型",
     ),
 )
-_BUSY = re.compile(
+_BUSY = regex(
     r"(server|service|system|engine|model|backend|upstream|infrastructure)s? (is |are )?(currently |temporarily )*"
     r"(overloaded|busy|unavailable|unreachable|under (heavy|maintenance)|down|timed out|experiencing)"
     r"|please (try again|retry) later|^internal (server )?error|error occurred on the server|no instances available"
@@ -171,9 +172,7 @@ _BUSY = re.compile(
     r"|upstream request failed|(系统|服务|模型).{0,4}(繁忙|过载)|请稍[后候]再?(试|重试)"
 )
 
-_REFUSAL = re.compile(
-    r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation"
-)
+_REFUSAL = regex(r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation")
 """What a server says of a request that it refuses, also if a proxy calls that a failure."""
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)

@@ -21,6 +21,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.error_topics import topic_of
+from agent_ls.patterns import regex
 
 # Patterns in the lower-case message that are more specific than the status, with examples. The first match decides.
 _OVERFLOW = (
@@ -106,16 +107,14 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
 # LiteLLM, also as auth_error: Budget has been exceeded! / crossed budget / ExceededBudget: End User=a over budget
-BUDGET = re.compile(
-    r"\b(exceeded|over|crossed) budget|budget (has been |is )?(exceeded|exhausted)|exceededbudget"
-)
+BUDGET = regex(r"\b(exceeded|over|crossed) budget|budget (has been |is )?(exceeded|exhausted)|exceededbudget")
 # DashScope: You exceeded your current quota, please check your plan. For details, see: …/error-code#token-limit
-THROTTLED = re.compile(r"error-code#token-limit|throttling\.")
+THROTTLED = regex(r"error-code#token-limit|throttling\.")
 """A limit per minute that a server calls a quota."""
-LOADING = re.compile(
+LOADING = regex(
     r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )
-CUT = re.compile(
+CUT = regex(
     r"stream (was |is )?(disconnected|closed|ended) before|connection (was |is )?(reset|closed|refused|aborted)\b"
     r"|econnreset|socket hang up|error sending request|broken pipe|\bdial tcp\b|i/o timeout|premature(ly)? close"
     r"|incomplete chunked read|(peer|server|remote end|upstream) (unexpectedly )?(closed|disconnected)"
@@ -123,7 +122,7 @@ CUT = re.compile(
     r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400
 )
 """A proxy lost its connection to the model's server, whatever it calls that."""
-MALFORMED_CALL = re.compile(
+MALFORMED_CALL = regex(
     r"failed to (call a function|parse (input at pos|tool call|the tool call|function call))|tool_use_failed"
     r"|tool call validation failed|(invalid|malformed) tool call(?! id)"
     r"|(error parsing|could not parse) .{0,20}tool call"
@@ -132,7 +131,7 @@ MALFORMED_CALL = re.compile(
     re.IGNORECASE,
 )
 """A server could not read the call that its model wrote: another try may be right."""
-NO_RATE = re.compile(
+NO_RATE = regex(
     r"\b(per|this|for the)[\s-]+(day|week|month)\b|\b(daily|weekly|monthly)\b|\blimit: 0\b"
     r"|(n't|not) have a free|\bno free (quota|tier)|not (available|included) (in|on|for) (the |your )?free"
     r"|\bresets? (on|at) ([a-z]{3,9} \d{1,2}\b|\d{4}-\d\d)|\bout of (\w+ )?(messages|requests)\b"
@@ -142,19 +141,19 @@ NO_RATE = re.compile(
 """A limit that waiting some minutes does not lift, if the server names no delay."""
 
 # Groq: Limit 7000, Used 0, Requested ~12903. Please try again in 50.6s.
-_RATE = re.compile(r"limit:?\s+(\d[\d,]*)\b.{0,60}?\brequested:?\s+~?(\d[\d,]*)", re.DOTALL)
-_OUTPUT_ONLY = re.compile(r"completion tokens|output tokens|max_(completion_|output_)?tokens|maxoutputtokens")
-_OF_OTHER_THINGS = re.compile(r"image|description|\btools?\b|function|schema|\bname\b")
-_ABOUT_INPUT = re.compile(r"context|prompt|input|conversation|requested")
-_LIMIT_FIRST = re.compile(
+_RATE = regex(r"limit:?\s+(\d[\d,]*)\b.{0,60}?\brequested:?\s+~?(\d[\d,]*)", re.DOTALL)
+_OUTPUT_ONLY = regex(r"completion tokens|output tokens|max_(completion_|output_)?tokens|maxoutputtokens")
+_OF_OTHER_THINGS = regex(r"image|description|\btools?\b|function|schema|\bname\b")
+_ABOUT_INPUT = regex(r"context|prompt|input|conversation|requested")
+_LIMIT_FIRST = regex(
     r"(max|limit|at most|up to|allow|support)\D{0,60}\d{3}.{0,80}"
     r"(got|given|request|received|has|contain|provided|sent|actual|found)"
 )
-_ABOUT_SIZE = re.compile(r"\btokens?\b|context|prompt|\binput\b|sequence|length")
-_ABOUT_EXCESS = re.compile(
+_ABOUT_SIZE = regex(r"\btokens?\b|context|prompt|\binput\b|sequence|length")
+_ABOUT_EXCESS = regex(
     r"exceed|too (long|large|many|big)|max|limit|at most|longer|larger|greater|more than|\bbut\b|over\b"
 )
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,_]*(?![\w.]*\d)")
+_NUMBER = regex(r"(?<![\w.])\d[\d,_]*(?![\w.]*\d)")
 _LEAST_WINDOW = 500  # smaller numbers are counts of messages or tools, or statuses
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
 from agent_ls.llm.providers.wire_json import count_at, int_at, object_at, objects_at, parse_object, text_at
+from agent_ls.patterns import regex
 
 MODELS_PATH = "/models"
 
@@ -28,7 +28,7 @@ _WINDOW_KEYS = (
 )
 _HOLDERS = ("meta", "capabilities", "limits", "limit", "top_provider", "model_info", "metadata", "details")
 """Objects in which servers put facts of a model; also one inside of another."""
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HUMP = regex(r"(?<=[a-z])(?=[A-Z])")
 _ENDED = ("shutdown", "retired", "decommissioned", "disabled", "archived", "offline")  # Volcengine: Shutdown
 _NOT_FOR_CHAT = ("embed", "rerank", "whisper", "tts", "moderation", "dall-e", "transcribe")
 

@@ -15,38 +15,37 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.providers.base import WireRequest
 from agent_ls.llm.requests import Request
+from agent_ls.patterns import regex
 
 _NUMBER = r"~?(\d[\d,]*)"
 # vLLM: maximum context length is 8192 tokens. However, you requested 10000 tokens (1808 in the messages, …
 # Groq: tokens per minute (TPM): Limit 8000, Requested 9500
-_LIMIT = re.compile(
+_LIMIT = regex(
     rf"(?:context (?:length|window|size) (?:is|of)|must be <=|\blimit:?)\s+{_NUMBER}", re.IGNORECASE
 )
-_PROMPT = re.compile(
+_PROMPT = regex(
     rf"{_NUMBER} (?:in the (?:messages|prompt|input)|`?(?:prompt|inputs?)`? tokens|tokens from the input)",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(rf"\brequested:?\s+(?:a total of |about |approximately )?{_NUMBER}", re.IGNORECASE)
+_WHOLE = regex(rf"\brequested:?\s+(?:a total of |about |approximately )?{_NUMBER}", re.IGNORECASE)
 # Anthropic: input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000
-_SUM = re.compile(r"context limit: (\d+) \+ \d+ > (\d+)", re.IGNORECASE)
+_SUM = regex(r"context limit: (\d+) \+ \d+ > (\d+)", re.IGNORECASE)
 # OpenRouter, also without a limit: You requested up to 65536 tokens, but can only afford 30104.
-_AFFORDABLE = re.compile(rf"can only afford {_NUMBER}", re.IGNORECASE)
+_AFFORDABLE = regex(rf"can only afford {_NUMBER}", re.IGNORECASE)
 
 # The most tokens that a model writes. examples: max_tokens: 64000 > 8192, which is the maximum allowed number of
 # output tokens / This model supports at most 4096 completion tokens / valid range of max_tokens is [1, 8192]
-_OF_OUTPUT = re.compile(
+_OF_OUTPUT = regex(
     r"max[_ ]?((completion|new|output)[_ ]?)?tokens|(output|completion) tokens|maximum tokens you requested",
     re.IGNORECASE,
 )
-_OF_EXCESS = re.compile(
+_OF_EXCESS = regex(
     r"exceed|at most|up to|less than|maximum|range|between|too (large|many|high)|limit|should be|must be|<=| > |范围",
     re.IGNORECASE,
 )
-_OF_PROMPT = re.compile(
-    r"\b(input(?! should be)|prompt|messages|context (length|limit|size))\b", re.IGNORECASE
-)
-_SIZE = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
-_EXCLUSIVE = re.compile(r"\bto (\d+) \(exclusive\)", re.IGNORECASE)  # Vertex AI
+_OF_PROMPT = regex(r"\b(input(?! should be)|prompt|messages|context (length|limit|size))\b", re.IGNORECASE)
+_SIZE = regex(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
+_EXCLUSIVE = regex(r"\bto (\d+) \(exclusive\)", re.IGNORECASE)  # Vertex AI
 
 _LEAST = 512  # a limit below it is of no use: the prompt itself is too long
 _SPARE = 1.05

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from agent_ls.llm.errors import ContextLengthError, InvalidRequestError, LlmError, ServerError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.wire_json import object_at, objects_at
+from agent_ls.patterns import regex
 
 # llama.cpp: Failed to initialize samplers: failed to parse grammar
 _WRONG = r"(not|n't|cannot|unable|could not|unsupported|unrecogni[sz]ed|unknown|invalid|reject|fail|error|too|无效|不)"
-REFUSED = re.compile(
+REFUSED = regex(
     rf"grammar|(?<!match )(?<!json_)schema.{{0,80}}{_WRONG}|invalid json_schema|{_WRONG}.{{0,40}}(?<!match )\bschema"
     rf"|{_WRONG}.{{0,30}}(keyword(?! arg)|regex|function definition)"
     # A keyword of JSON Schema: schema specified other fields alongside any_of.

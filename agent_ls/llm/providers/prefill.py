@@ -8,12 +8,13 @@ from dataclasses import replace
 from agent_ls.llm.errors import LlmError, is_refusal
 from agent_ls.llm.messages import Role, user
 from agent_ls.llm.requests import Request
+from agent_ls.patterns import regex
 
 # llama.cpp: Assistant response prefill is incompatible with enable_thinking.
 # Anthropic: This model does not support assistant message prefill. The conversation must end with a user message.
 # Vertex AI: Requests ending with a model turn are not supported.
 # Mistral: Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant
-_REFUSED = re.compile(
+_REFUSED = regex(
     r"prefill|must end with a user|ending with an? (model|assistant)"
     r"|expected last role|last message .{0,30}(must|should|cannot) .{0,20}(user|assistant)",
     re.IGNORECASE,

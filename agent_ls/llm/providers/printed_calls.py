@@ -13,12 +13,13 @@ import re
 from collections.abc import Collection
 
 from agent_ls.llm.providers.call_dialects import MARKS, PrintedCall, parse_calls
+from agent_ls.patterns import regex
 
 _FENCE = "```"
 _FENCES = (_FENCE, "```json", "```tool_call", "```tool_code", "```xml")
-_FENCED = re.compile(r"```(?:json|tool_call|tool_code|xml)?\s*(.*?)\s*```", re.DOTALL)
+_FENCED = regex(r"```(?:json|tool_call|tool_code|xml)?\s*(.*?)\s*```", re.DOTALL)
 
-_MARKED_LINE = re.compile(rf"^[ \t]*(?={'|'.join(map(re.escape, MARKS))})", re.MULTILINE)
+_MARKED_LINE = regex(rf"^[ \t]*(?={'|'.join(map(re.escape, MARKS))})", re.MULTILINE)
 
 
 class PrintedCalls:

@@ -9,12 +9,13 @@ from agent_ls.llm.errors import InvalidRequestError, LlmError, ServerError, is_r
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
+from agent_ls.patterns import regex
 
 _NEGATED = (
     r"(\bnot|n't|\bcannot|\bnever)( \w+)? (support|permit|allow|available|enabled|accept|recogni|understood|understand"
     r"|applicable|implement|expected|work|take|be (set|used|specified|combined|sent))"
 )
-_REFUSED = re.compile(
+_REFUSED = regex(
     rf"{_NEGATED}|unsupported|unrecogni[sz]ed|unknown (name|field|parameter|argument|key)|unexpected|forbidden"
     r"|no longer support|deprecated|illegal|extra (inputs|fields)|cannot find field|additional propert"
     r"|invalid (parameter|field|argument|param)|not a valid (parameter|field|argument|property|option)"
@@ -25,23 +26,23 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 # A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
-_VALUE = re.compile(
+_VALUE = regex(
     r"\bmust (be|have|start)\b|should (be|have|match)|may (only|not) be|does not match any|unknown variant"
     r"|supported (\w+ )?values|out of range|\b\d+ is invalid|\bfield required",
     re.IGNORECASE,
 )
 # A list of what is known, which does not name what is refused: unknown field `a`, expected one of `b`, `c`
-_KNOWN = re.compile(
+_KNOWN = regex(
     r"((expected|must be|should be) one of|(supported|allowed|valid|known) (fields|parameters|arguments|keys))\b.*",
     re.IGNORECASE | re.DOTALL,
 )
-_OWN_NAME = re.compile(r"_|[A-Z]|^temperature$")  # a name that is no ordinary word
+_OWN_NAME = regex(r"_|[A-Z]|^temperature$")  # a name that is no ordinary word
 # fields whose value matters: they are left out only for a server that does not know them
-_KEPT = re.compile(r"max|stop|stream|^store$")
+_KEPT = regex(r"max|stop|stream|^store$")
 
 
 # Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
-_UNSUPPORTED = re.compile(
+_UNSUPPORTED = regex(
     r"\bnot (be |currently |yet |been )*supported|unsupported|(does|do)(n't| not) support|incompatible .{0,30}param"
     r"|unexpected keyword argument",
     re.IGNORECASE,
@@ -49,11 +50,11 @@ _UNSUPPORTED = re.compile(
 
 
 # MiniMax: invalid params / Gemini: Request contains an invalid argument.
-_UNSTATED = re.compile(
+_UNSTATED = regex(
     r"(invalid (params?|parameters?|requests?|arguments?|inputs?)|bad request)\W*$", re.IGNORECASE
 )
-_OF_ANSWERS = re.compile(r"format|response", re.IGNORECASE)
-_DOTTED = re.compile(r"[\w\[\]]+(\.[\w\[\]]+)*\.")
+_OF_ANSWERS = regex(r"format|response", re.IGNORECASE)
+_DOTTED = regex(r"[\w\[\]]+(\.[\w\[\]]+)*\.")
 
 
 class RefusedFields:

@@ -9,12 +9,13 @@ from agent_ls.llm.errors import LlmError, is_refusal
 from agent_ls.llm.messages import AudioPart, DocumentPart, Message, Role, TextPart
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
+from agent_ls.patterns import regex
 
 # vLLM: Unknown part type: file / DeepSeek: unknown variant `file`, expected `text`
 # LM Studio: 'content' objects must have a 'type' field that is either 'text' or 'image_url'
 # Gemini: Unsupported MIME type: application/pdf / OpenRouter: No endpoints found that support file input
 # Groq: 'messages.0' : for 'role:user' : content.1.type: value is not one of the allowed values
-_REFUSED = re.compile(
+_REFUSED = regex(
     r"\b(input_?)?files?\b|file_(data|url|id)|\bdocuments?\b|\bpdf\b|mime.?type|\b(input_?)?audio\b|attachment"
     r"|content\b.{0,40}\btype|(part|content|'type'|\"type\") (type|part|field)|multimodal|modalit",
     re.IGNORECASE,

@@ -11,26 +11,27 @@ from typing import Any
 from agent_ls.llm.errors import InvalidRequestError, LlmError, is_refusal
 from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.patterns import regex
 
 NO_TEXT = "(no text)"
 NOT = r"(\bnot\b|n't\b|cannot|unsupported|invalid|\bonly\b|不支持)"
 TOOL_CALLS = r"((tool|function)[ _-]?calls?\b|tool_use blocks?|工具调用)"
 # templates of Llama: This model only supports single tool-calls at once!
 # Bedrock behind a gateway that sends each result in a message of its own: Expected toolResult blocks
-SINGLE = re.compile(
+SINGLE = regex(
     rf"\b(single|one|1) {TOOL_CALLS}|(multiple|parallel|more than one|并行)\W?{TOOL_CALLS}.{{0,30}}({NOT}|$)"
     rf"|{TOOL_CALLS} must have length 1|不支持并行|expected toolresult blocks|number of toolresult blocks"
 )
 # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
-SHORT_IDS = re.compile(r"\bids?\b.{0,160}length (of )?9\b")
+SHORT_IDS = regex(r"\bids?\b.{0,160}length (of )?9\b")
 
 _FIELD_PREFIX = "without "
-_UNKNOWN = re.compile(
+_UNKNOWN = regex(
     r"unknown|unrecogni[sz]ed|unexpected|cannot find field|extra (inputs|fields)|additional propert|extraneous"
     r"|not (permitted|allowed|supported)|unsupported|forbidden"
 )
 # Anthropic: messages.65.content.1.tool_use.text: Extra inputs are not permitted
-_OF_BLOCK = re.compile(r"messages\.\d+\.content\.\d+\.(\w+\.(?!cache_control)\w+): extra inputs")
+_OF_BLOCK = regex(r"messages\.\d+\.content\.\d+\.(\w+\.(?!cache_control)\w+): extra inputs")
 # what a model or a tool wrote, which may have a key of the same name
 _CONTENTS = ("input", "args", "arguments", "response")
 

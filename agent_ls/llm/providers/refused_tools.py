@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from agent_ls.llm.errors import InvalidRequestError, LlmError, is_refusal
 from agent_ls.llm.requests import ToolDefinition
+from agent_ls.patterns import regex
 
 _TOOLS = r"(tools?([ _-]?(use|call(s|ing)?))?|functions?[ _-]?call(s|ing)?)"
 _ALL_TOOLS = r"(tools|tool[ _-]?(use|call(s|ing)?|support)|functions?[ _-]?call(s|ing)?)\b"
-_NO_TOOLS = re.compile(
+_NO_TOOLS = regex(
     # Ollama: registry.ollama.ai/library/gemma:2b does not support tools
     rf"(\bnot|n't) (currently |yet )?support {_TOOLS}\b(?![^.]* in streaming)|not supported for {_TOOLS}"
     # No tool support / model is not capable of tool use / 该模型不支持工具调用
@@ -35,13 +36,11 @@ _NO_TOOLS = re.compile(
 NO_TOOLS_HINT = "Choose a model that can call tools."
 
 # function_declarations[93] / functionDeclarations.93 / tools[3].function / tools.3.custom.input_schema
-_DECLARED = re.compile(r"function_?declarations\W{1,2}(\d+)", re.IGNORECASE)
+_DECLARED = regex(r"function_?declarations\W{1,2}(\d+)", re.IGNORECASE)
 # Groq: 'tools' : maximum number of items is 128 / OpenAI: Invalid 'tools': array too long.
-_TOO_MANY = re.compile(
-    r"\btools\b.{0,40}(maximum number|too (long|many)|at most)|too many tools", re.IGNORECASE
-)
-_LISTED = re.compile(r"\btools\W{1,2}(\d+)(?!\.member)")
-_FROM_ONE = re.compile(r"\btools\.(\d+)\.member")  # Bedrock: toolConfig.tools.1.member.toolSpec.name
+_TOO_MANY = regex(r"\btools\b.{0,40}(maximum number|too (long|many)|at most)|too many tools", re.IGNORECASE)
+_LISTED = regex(r"\btools\W{1,2}(\d+)(?!\.member)")
+_FROM_ONE = regex(r"\btools\.(\d+)\.member")  # Bedrock: toolConfig.tools.1.member.toolSpec.name
 
 
 def refuses_tools(error: LlmError) -> bool:

@@ -7,19 +7,20 @@ read as if the tag were there.
 
 from __future__ import annotations
 
-import re
 from typing import Literal, TypeAlias
 
+from agent_ls.patterns import regex
+
 # <think> of DeepSeek and Qwen, <mm:think> of MiniMax, <seed:think> of Seed, and <thinking>, <thought>, <think_intent> …
-_OPENING = re.compile(r"<((?:\w{1,10}:)?(?:think|thought|reasoning)\w{0,20})>")
-_BEGUN = re.compile(r"<[\w:]{0,40}")  # it may become one
+_OPENING = regex(r"<((?:\w{1,10}:)?(?:think|thought|reasoning)\w{0,20})>")
+_BEGUN = regex(r"<[\w:]{0,40}")  # it may become one
 _BRACKETED = ("[THINK]", "[/THINK]")  # Magistral
 
 _UNOPENED = "</think>"
 # gpt-oss, from a server that drops the marks of its channels: analysisWe must greet.assistantfinalHello!
-_BARE = re.compile("analysis(?=[A-Z])")
+_BARE = regex("analysis(?=[A-Z])")
 _FENCE = "```"
-_ENDED = re.compile(r"^(?!.*<think>).*[\w.!?)]$")  # the end of reasoning before a tag
+_ENDED = regex(r"^(?!.*<think>).*[\w.!?)]$")  # the end of reasoning before a tag
 KEPT_CHARS = 200
 """How much of the current line is kept, so that a tag in it can be judged."""
 

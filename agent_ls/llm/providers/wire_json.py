@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
@@ -11,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.memo import Memo
+from agent_ls.patterns import regex
 
 _EMPTY: JsonObject = {}
 _OBJECTS = (dict, Mapping)  # the exact class first: asking for an abstract class takes ten times as long
@@ -19,7 +19,7 @@ MAX_MEMBERS = 1_000  # a body with more members is encoded without the cache
 
 
 # Only `\u` escapes produce lone surrogates. Few events have such escapes, so most events need no repair.
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 
 
 def parse_object(text: str | bytes) -> JsonObject | None:

@@ -28,6 +28,7 @@ from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, w
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
+from agent_ls.patterns import regex
 
 DEFAULT_VERSION = "2023-06-01"  # every server supports it; 2026-10-21 only removes sampling parameters
 
@@ -48,8 +49,8 @@ _DROPPABLE = {
 
 
 # The first name is of this API, the others are Bedrock's.
-_OF_MARKS = re.compile(_DROPPABLE["cache_control"], re.IGNORECASE)
-_AT_TOP = re.compile(r"(?<![\w.])cache_control: ")
+_OF_MARKS = regex(_DROPPABLE["cache_control"], re.IGNORECASE)
+_AT_TOP = regex(r"(?<![\w.])cache_control: ")
 
 
 class AnthropicCodec:

@@ -12,46 +12,47 @@ from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id
 from agent_ls.llm.providers.refused_forms import NO_TEXT, SHORT_IDS, SINGLE, without_fields
 from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.patterns import regex
 
 FIELDS = ("is_error", "title", "citations")
 REFUSALS: Mapping[str, re.Pattern[str]] = {
     # DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API.
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
-    "thoughtful": re.compile(
+    "thoughtful": regex(
         r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block"
     ),
     # a gateway: messages.1.content.0.type: Invalid discriminator value. Expected 'text' | 'tool_use' | 'tool_result'
     # Anthropic: unexpected `tool_use_id` found in `advisor_tool_result` blocks
-    "plain": re.compile(
+    "plain": regex(
         r"(discriminator|variant|tag)\b(?!.*expected.*thinking).{0,60}expected.{0,20}\btext\b"
         r"|(unknown|unsupported|unrecogni[sz]ed|invalid) (content )?(block|part|type)\b.{0,30}thinking"
         r"|server_tool_use|srvtoolu_|\b(?!mcp_)\w+_tool_result\b"
     ),
     # Bedrock: A text block must be included when using documents.
-    "captioned": re.compile(r"text\b.{0,30}\b(must|required|needed|include)\b.{0,60}documents?\b"),
-    "blankless": re.compile(
+    "captioned": regex(r"text\b.{0,30}\b(must|required|needed|include)\b.{0,60}documents?\b"),
+    "blankless": regex(
         r"non-?whitespace|\btext\b.{0,60}\bis blank|\btext\b.{0,40}\b(be|is) (non-?empty|empty|null or empty)"
     ),
     # Conversation blocks and tool result blocks cannot be provided in the same turn.
-    "apart": re.compile(
+    "apart": regex(
         r"conversation blocks and tool result blocks|tool_?results?\b.{0,60}(alone|mixed|combined|same (turn|message))"
     ),
     "single": SINGLE,
     "short_ids": SHORT_IDS,
-    "filled": re.compile(
+    "filled": regex(
         r"tool_?results?\b.{0,80}(empty|blank|missing|required|null|at least (1|one))"
         r"|\bcontent\b.{0,40}(missing|required|null|(cannot|must not|not) be empty)"
     ),
-    "unmarked": re.compile(
+    "unmarked": regex(
         r"\bsystem\b\W{0,3}.{0,30}\b(valid|a|expected) string|invalid type: sequence, expected a string"
     ),
-    "texts": re.compile(r"\bcontent\b(?!\.).{0,60}(should|must|expected).{0,20}\b(str|string|text)\b"),
-    "lists": re.compile(
+    "texts": regex(r"\bcontent\b(?!\.).{0,60}(should|must|expected).{0,20}\b(str|string|text)\b"),
+    "lists": regex(
         r"\b(content|system)\b.{0,60}(should|must|expected|valid).{0,20}\b(list|array|sequence)\b"
         r"|invalid type: string, expected a sequence"
     ),
     # the system text is sent as the user's
-    "systemless": re.compile(
+    "systemless": regex(
         r"\bsystem\b\W{0,3}.{0,60}(extra inputs|not (be )?(supported|permitted|allowed)|unknown|unsupported|unrecogni)"
         r"|(unknown|unsupported|unexpected|unrecogni[sz]ed) \W?(field|parameter|argument|name|key)\W{0,3}.{0,10}"
         r"\bsystem\b"

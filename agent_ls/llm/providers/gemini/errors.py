@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from agent_ls.llm.errors import (
@@ -31,6 +30,7 @@ from agent_ls.llm.providers.error_delays import worded_delay_s
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.error_words import NO_RATE
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, text_at
+from agent_ls.patterns import regex
 
 NAME = "gemini"
 
@@ -58,7 +58,7 @@ _TABLE = FailureTable(
     ),
     timeouts=("DEADLINE_EXCEEDED",),
 )
-_DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+_DELAY = regex(r"(\d+(?:\.\d+)?)s")
 
 
 def http_error(model: str, head: ReplyHead, body: bytes) -> LlmError:

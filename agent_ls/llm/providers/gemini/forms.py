@@ -10,26 +10,25 @@ from typing import Any
 
 from agent_ls.llm.providers.refused_forms import NO_TEXT, SINGLE, without_fields
 from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.patterns import regex
 
 # Vertex AI: Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.
 FIELDS = ("id", "thoughtSignature", "thought", "willContinue", "scheduling")
 REFUSALS: Mapping[str, re.Pattern[str]] = {
     # images in a response: Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.
-    "imageless": re.compile(
+    "imageless": regex(
         r"unknown name \W*parts\W* at \W*[\w.\[\]]*function_?response|multimodal function responses?"
     ),
     # Gemma: Developer instruction is not enabled for models/gemma-3-27b-it
-    "systemless": re.compile(
+    "systemless": regex(
         r"(developer|system)[ _]?instructions? .{0,40}not (enabled|supported)|unknown name \W*system_?instruction"
     ),
     "single": SINGLE,
-    "filled": re.compile(
+    "filled": regex(
         r"oneof field .?data|(parts?|contents?|text)\b.{0,40}(not be empty|is empty|blank|must (have|include|contain))"
     ),
     # Please ensure that multiturn requests alternate between user and model.
-    "alternating": re.compile(
-        r"alternat|(consecutive|multiple) (user|model) (turns|messages|contents)|same role"
-    ),
+    "alternating": regex(r"alternat|(consecutive|multiple) (user|model) (turns|messages|contents)|same role"),
 }
 
 

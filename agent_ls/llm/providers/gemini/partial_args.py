@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Any
 
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.wire_json import objects_at, text_at, valid_text
+from agent_ls.patterns import regex
 
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
+_STEP = regex(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']*)'\]")
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 _MAX_INDEX = 10_000  # limit for a list index in a path, which is untrusted
 

@@ -9,11 +9,11 @@ keyword at a wrong place, so a schema with anything else is not converted: reque
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from agent_ls.llm.messages import JsonObject
+from agent_ls.patterns import regex
 
 _KEPT = {
     "format", "title", "description", "nullable", "minItems", "maxItems", "required", "minProperties",
@@ -38,7 +38,7 @@ _OF_TYPE: Mapping[str, frozenset[str]] = {
     "ARRAY": frozenset({"items", "minItems", "maxItems"}),
     "OBJECT": frozenset({"properties", "required", "propertyOrdering", "minProperties", "maxProperties"}),
 }
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.\-]*")
+_NAME = regex(r"[a-zA-Z_][a-zA-Z0-9_.\-]*")
 
 
 class _NoSubsetError(Exception):

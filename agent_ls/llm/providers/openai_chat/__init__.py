@@ -48,6 +48,7 @@ from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.refused_tools import refuses_tools
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
+from agent_ls.patterns import regex
 
 _DROPPABLE = {
     "stream_options": "include_usage",
@@ -65,7 +66,7 @@ _DROPPABLE = {
     "response_format": r"json mode|structured output",
 }
 # Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
-_NEEDS_TOOLS = re.compile(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)
+_NEEDS_TOOLS = regex(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)
 
 
 class ChatCodec:

@@ -13,6 +13,7 @@ from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
 from agent_ls.llm.providers.plain_schemas import REFUSED, with_plain_schemas
 from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE, TOOL_CALLS
 from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.patterns import regex
 
 _BARRED = (
     r"(not|n't|cannot) (be )?(allow|support|permit|provid|present|set|combin|includ|specif|hav|contain)\w*"
@@ -31,31 +32,31 @@ _BARRED = (
 REFUSALS: Mapping[str, re.Pattern[str]] = {
     # DeepSeek: The `reasoning_content` in the thinking mode must be passed back to the API.
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
-    "reasoning": re.compile(
+    "reasoning": regex(
         r"reasoning_content.{0,80}(must|missing|required|passed back|returned|empty|include)"
         r"|(missing|require|include|pass|return|must|必须).{0,30}reasoning_content"
     ),
     # vLLM, Qwen: System message must be at the beginning.
-    "first": re.compile(
+    "first": regex(
         r"system (message|role|prompt)s?\b.{0,60}(beginning|\bfirst\b|\bstart\b|(index|position) 0)"
         r"|(only one|multiple|more than one|a single) system (message|prompt)"
     ),
     # Mistral: Unexpected role 'user' after role 'tool' / Bedrock: Conversation blocks and tool result blocks cannot be
     # provided in the same turn.
-    "between": re.compile(
+    "between": regex(
         r"(role |message )?.?user.?( message| role)?.{0,20}(after|follow)\w*( role| a)? .?tool"
         r"|tool message.{0,30}followed by (an? )?.?assistant|after (a |the )?.?tool.? (message|role)"
         r"|conversation blocks and tool result blocks"
     ),
     # Bedrock: Conversation blocks and tool use blocks cannot be provided in the same turn.
     # Cohere: text content is not allowed when tool_calls are provided / Mistral: either content or tool_calls, not both
-    "apart": re.compile(
+    "apart": regex(
         rf"conversation blocks and tool use blocks|(content|text)\b.{{0,40}}{_BARRED}.{{0,30}}{TOOL_CALLS}"
         rf"|(content|text) (and|or) {TOOL_CALLS}.{{0,20}}(not both|{_BARRED})"
         rf"|(not|n't|cannot) (\w+ ){{1,3}}both .{{0,60}}{TOOL_CALLS}"
     ),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
-    "system": re.compile(
+    "system": regex(
         rf"system\W? role|role.{{0,30}}system|system (message|prompt|instruction)s?.{{0,40}}{NOT}"
         r"|system is not a|alternat|must (start|begin) with (a )?user|first message must (use|be|have)"
         r"|does not support system|不支持.{0,4}system|only .?user.? and .?assistant|one of .{0,6}user.{0,6}assistant"
@@ -65,20 +66,20 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     ),
     "short_ids": SHORT_IDS,
     # Anthropic through a broker: tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'
-    "ids": re.compile(
+    "ids": regex(
         r"(tool_?use|tool_call|call)s?[._ \[\]\d'\"]*_?id\b.{0,80}(pattern|invalid|must|length|format|char|too long)"
         r"|(invalid|malformed|characters).{0,30}\b(tool|call)[ _](call )?_?id\b"
         r"|\bid of (the |a )?tool call.{0,40}(invalid|char)"
     ),
     # Gemini through a proxy: Function call is missing a thought_signature in functionCall parts.
-    "signed": re.compile(r"missing a `?thought_?signature"),
+    "signed": regex(r"missing a `?thought_?signature"),
     "single": SINGLE,
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
-    "typed": re.compile(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
+    "typed": regex(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
     "schemas": REFUSED,
     # xAI: Each message must have at least one content element.
     # Moonshot: the message at position 4 with role 'assistant' must not be empty
-    "filled": re.compile(
+    "filled": regex(
         r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
         r"|message.{0,30} with role 'assistant' must not be empty"
         r"|\bcontents?\b(?!_|\.\d).{0,120}\b(null|none|required|missing)\b|(null|none|missing)\b.{0,40}\bcontents?\b(?!\.)|内容不能为空"
@@ -87,7 +88,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         r"|'nonetype' has no len"
     ),
     # MiniMax: Input should be a valid string / Workers AI: '/messages/0/content', 'array' not in 'string'
-    "strings": re.compile(
+    "strings": regex(
         r"content\b.{0,80}((valid|be a|of type|of|expected.{0,10}) string|'array' not in 'string'|\bstr\b|be text\b"
         r"|must be a?\s?字符串|字符串|string expected)|(array|list) content|only (string|text) content"
         r"|chatcompletiontoolmessage|invalid type: (sequence|map), expected a string"
@@ -96,7 +97,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         r"|cannot unmarshal array into .{0,60}content"
     ),
     # Bedrock: The text field in the ContentBlock object at messages.2.content.0 is blank
-    "empty": re.compile(
+    "empty": regex(
         r"(content|text|message).{0,80}(is blank|is empty|not be (empty|blank|null)|non-?(empty|whitespace)"
         r"|cannot be (empty|blank|null)|must have .{0,30}content)|empty (content|message|text)|at least 1 character"
     ),

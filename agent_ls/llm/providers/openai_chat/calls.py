@@ -19,13 +19,14 @@ from agent_ls.llm.providers.wire_json import (
     unquoted_object,
     valid_text,
 )
+from agent_ls.patterns import regex
 
 # Keys of a call that every server sends. Values of other keys (Gemini's signature) are sent back unchanged.
 _PLAIN_KEYS = {"id", "type", "index", "function"}
 
 
-_FIRST_KEY = re.compile(r'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
-_STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+_FIRST_KEY = regex(r'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
+_STRUCTURE = regex(r'\\.|["{}\[\]]', re.DOTALL)
 
 
 class JsonEnd:

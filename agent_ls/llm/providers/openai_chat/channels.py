@@ -11,12 +11,13 @@ import re
 from typing import Literal
 
 from agent_ls.llm.providers.think_tags import Piece, partial_mark_length
+from agent_ls.patterns import regex
 
 _STARTS = ("<|channel|>", "<|start|>assistant")
 _HEAD_END = "<|message|>"
 _MAX_HEAD = 300
 _ENDS = ("<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|channel|>")
-_END = re.compile("|".join(map(re.escape, _ENDS)))
+_END = regex("|".join(map(re.escape, _ENDS)))
 _Kind = Literal["text", "reasoning", "call", "other"]
 
 

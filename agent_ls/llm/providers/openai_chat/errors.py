@@ -23,6 +23,7 @@ from agent_ls.llm.providers.error_bodies import read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.openai_chat.rejected_output import explain_malformed_call
 from agent_ls.llm.providers.refused_tools import NO_TOOLS_HINT, refuses_tools
+from agent_ls.patterns import regex
 
 _MORE_CONTEXT = {
     "llamacpp": "Start llama-server with a larger context, for example --ctx-size 32768.",
@@ -90,13 +91,13 @@ def body_error(provider: str, model: str, failure: ProviderFailure) -> LlmError:
 
 
 # Copilot: model "gpt-5.4" is not accessible via the /chat/completions endpoint
-_OTHER_API = re.compile(
+_OTHER_API = regex(
     r"(support|accessible|available)\w*\b.{0,60}(/completions|/responses)"
     r"|chat_?completion operation does not work"  # Azure
     r"|in the responses api",
     re.IGNORECASE,
 )
-_TEMPLATE = re.compile(
+_TEMPLATE = regex(
     r"chat template|parser for this template|jinja|raise_exception|\{%|at row \d+, column", re.IGNORECASE
 )
 

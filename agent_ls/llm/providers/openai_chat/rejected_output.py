@@ -12,9 +12,10 @@ from agent_ls.llm.providers.error_bodies import first_object
 from agent_ls.llm.providers.error_words import MALFORMED_CALL
 from agent_ls.llm.providers.printed_calls import calls_at_end, leading_calls
 from agent_ls.llm.providers.wire_json import object_at, text_at
+from agent_ls.patterns import regex
 
 # llama.cpp: Failed to parse input at pos 12: <tool_call>…
-_UNPARSED = re.compile(r"failed to parse input at pos \d+:\s*(.+)", re.IGNORECASE | re.DOTALL)
+_UNPARSED = regex(r"failed to parse input at pos \d+:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _HINT = (
     "The server could not read a tool call of the model. Send again, choose another model, or set the provider's "
     "toolCalls to text."

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.wire_json import count_at, object_at, text_at
 from agent_ls.llm.requests import FinishKind, FinishReason, Usage
+from agent_ls.patterns import regex
 
 _FINISHES: Mapping[str, FinishKind] = {
     "stop": "stop",
@@ -40,8 +41,8 @@ _FINISHES: Mapping[str, FinishKind] = {
 CUT = ("length", "content_filter", "error")
 """After these kinds of ends, an unfinished call was cut off."""
 # prompt_cache_hit_tokens, cached_tokens, cache_read_input_tokens, num_cached_tokens
-_READ = re.compile(r"(?!.*(?<![a-z])(miss|creat|writ|non|un|not))\w*(?<!un)cached?(_\w+)?_tokens")
-_WRITTEN = re.compile(r"\w*cache_(creation|write|written)(_\w+)?_tokens")
+_READ = regex(r"(?!.*(?<![a-z])(miss|creat|writ|non|un|not))\w*(?<!un)cached?(_\w+)?_tokens")
+_WRITTEN = regex(r"\w*cache_(creation|write|written)(_\w+)?_tokens")
 
 
 def finish_kind(raw: str) -> FinishKind:

@@ -18,12 +18,12 @@ once for each call. Results are sent as the user's text, in call order:
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
 from agent_ls.llm.providers.wire_json import arguments_object, object_at
 from agent_ls.llm.requests import NamedToolChoice, ToolChoice, ToolDefinition
+from agent_ls.patterns import regex
 
 _RULES = """# Calling tools
 
@@ -38,7 +38,7 @@ The arguments are a JSON object that fits the tool's schema. The results come wi
 <tool_result> and </tool_result>. Never write results yourself. Answer without a block when no tool is needed."""
 
 # an example of a call in the system prompts: Call `grep` with {"pattern": "def greet"}.
-_NATIVE_EXAMPLE = re.compile(r"(Call) `(\w+)` with (\{.*\})\.?")
+_NATIVE_EXAMPLE = regex(r"(Call) `(\w+)` with (\{.*\})\.?")
 
 _FORCED = "Your answer must end with a call of {which}."
 

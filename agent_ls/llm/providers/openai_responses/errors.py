@@ -22,10 +22,11 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, read_failure, unreadable_answer
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
 from agent_ls.llm.providers.wire_json import object_at, repair_object
+from agent_ls.patterns import regex
 
 NAME = "openai"
 
-_OF_CUSTOM_TOOLS = re.compile(
+_OF_CUSTOM_TOOLS = regex(
     r"custom|grammar|tool type|(expected|must be) \W{0,2}function|type\W{1,3}of tool"
     r"|tools\W*\d+\W*(?:type|format|function)",
     re.IGNORECASE,

@@ -12,17 +12,18 @@ from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id
 from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE, without_fields
 from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.patterns import regex
 
 FIELDS = ("status", "phase", "annotations", "logprobs", "detail", "namespace", "caller", "id")
 REFUSALS: Mapping[str, re.Pattern[str]] = {
     # Codex: System messages are not allowed / other servers: unknown variant `developer`, expected one of `system`, …
-    "userly": re.compile(
+    "userly": regex(
         r"(system|developer)\W? (messages?|roles?)\b.{0,40}not|role\b.{0,60}developer|(variant|value)\W{0,3}developer"
     ),
     # llama.cpp: Cannot determine type of 'item' / item['content'] is not an array
     # vLLM: body -> input -> 1 -> ResponseOutputMessageParam -> id Field required
     # OpenRouter: path [1, "id"] expected string, received undefined / another: `input[87]` missing required field
-    "whole": re.compile(
+    "whole": regex(
         r"type of .item|item\[.content.\]|responseoutput\w+|easyinputmessage|invalid_union|\bannotations\b"
         r"|invalid responses api request|\bbody\W+input\W+str\b"
         r"|\b(id|status|type)\b.{0,60}(required|undefined|missing|expected)"
@@ -30,14 +31,14 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     ),
     "single": SINGLE,
     "short_ids": SHORT_IDS,
-    "filled": re.compile(r"\b(output|content)\b.{0,60}(missing|required|null|empty|blank|at least (1|one))"),
-    "texts": re.compile(
+    "filled": regex(r"\b(output|content)\b.{0,60}(missing|required|null|empty|blank|at least (1|one))"),
+    "texts": regex(
         r"\b(content|output)\b.{0,80}\b(valid|a|an|expected|type) (str|string|text)\b"
         r"|invalid type: sequence, expected a string|only (string|text) content"
         r"|cannot unmarshal array into .{0,60}content"
     ),
     # the instructions are sent as a message
-    "instructed": re.compile(
+    "instructed": regex(
         rf"\binstructions\b.{{0,60}}({NOT}|unknown|extra inputs)"
         r"|(unknown|unsupported|unexpected|unrecogni[sz]ed).{0,30}\binstructions\b"
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
 from agent_ls.llm.messages import Message, ReasoningPart, TextPart, ToolCallPart
@@ -23,9 +22,10 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+from agent_ls.patterns import regex
 
 MODEL = "walkthrough"
-_PIECE = re.compile(r"\s*\S+\s?")
+_PIECE = regex(r"\s*\S+\s?")
 
 
 def stream_answer(request: Request) -> Iterator[StreamEvent]:
