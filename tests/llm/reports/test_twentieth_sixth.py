@@ -12,8 +12,9 @@ from agent_ls.llm.messages import Message, Role, TextPart, user
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_refusals import asking, at, second
 from tests.llm.reports.chat import answer as chat_answer, codec, say
+from tests.llm.reports.test_eighteenth_draw import rescued
 from tests.llm.reports.test_error_kinds import refused
-from tests.llm.reports.test_more_streams import call_piece, piece
+from tests.llm.reports.test_more_streams import call_piece, piece, said
 from tests.llm.reports.test_resent_requests import called, sent
 from tests.support.codec_runs import body_of
 from tests.support.reports import reported
@@ -185,3 +186,28 @@ def test_a_code_in_brackets_is_read(status: int, words: str, kind: type[e.Provid
     assert (
         type(refused("compatible", status, say(words, type="server_error" if status < 529 else ""))) is kind
     )
+
+
+@pytest.mark.report(
+    "tashfeenahmed/freellmapi#291",
+    "Groq refuses a call of Llama, and has it in the error",
+    area="chat-servers",
+    before="passed",
+)
+def test_a_call_in_the_error_is_used() -> None:
+    assert said(rescued('<function=read={"path": "a.txt"}</function>')) == ("", [("read", {"path": "a.txt"})])
+
+
+BACK = "The `reasoning_content` in the thinking mode must be passed back to the API."
+
+
+@pytest.mark.report(
+    "JohnnyZ93/oai-compatible-copilot#202",
+    "DeepSeek wants its reasoning back",
+    area="chat-servers",
+    before="passed",
+)
+def test_reasoning_that_deepseek_wants_back_is_sent() -> None:
+    body = say(BACK, type="invalid_request_error", param=None, code="invalid_request_error")
+    _, again = sent("compatible", called("a"), 400, body)
+    assert all("reasoning_content" in it for it in again["messages"] if it["role"] == "assistant")

@@ -176,7 +176,8 @@ class ChatStream:
             if kind == "thinking":
                 self._reason(piece)
             else:
-                self._reason(self._repeated["reasoning"].close())
+                if piece:
+                    self._reason(self._repeated["reasoning"].close())
                 self._say(self._repeated["text"].feed(piece))
         if refusal := text_at(delta, "refusal"):
             self._has_refusal = True
@@ -191,7 +192,7 @@ class ChatStream:
             self._call_piece(raw, place if len(pieces) > 1 else None)
 
     def _reason(self, piece: str) -> None:
-        if self._calls.open is None:
+        if piece and self._calls.open is None:
             self._thoughts.append(piece)
             self._parts.write("reasoning", piece)
 
