@@ -141,7 +141,11 @@ _DENIED = Topic(
         r"\b(plan|tier|subscription|account|organi[sz]ation|project|team|workspace|key)\b",
         r"team not allowed",
     ),
-    unless=_any(_FIELD, r"\binput region"),
+    unless=_any(
+        _FIELD,
+        r"\binput region",
+        r"\bstream|\bcach|structured|reasoning|thinking|instruction|\btools\b|function calling|\bimages?\b",
+    ),
 )
 _NAMED = r"['\"`]?[\w./:@-]*['\"`]?"  # the name of a model, if it is there
 _ABSENT = (

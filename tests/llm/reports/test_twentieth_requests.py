@@ -147,6 +147,17 @@ def test_messages_have_only_known_fields() -> None:
     assert [set(message) - KEYS for message in messages] == [set()] * len(messages)
 
 
+FEATURES: list[Any] = [
+    ("Streaming is not enabled for this project.", "stream"),
+    ("reasoning_effort is not available on your current plan", "reasoning_effort"),
+]
+
+
+@pytest.mark.parametrize(("words", "path"), FEATURES)
+def test_a_feature_that_an_account_lacks_is_left_out(words: str, path: str) -> None:
+    assert not at(second("compatible", say(words), asking("compatible")), path)
+
+
 def test_an_answer_of_nothing_is_not_an_answer_of_two_things() -> None:
     body = say("Assistant message must have either content or tool_calls, but not none.")
     _, *after = sent("compatible", WORDY, 400, body)
