@@ -22,18 +22,13 @@ from tests.support.reports import reported
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 RETRY = "An error occurred while processing your request. You can retry your request, or contact us."
 PASSING: list[Any] = [
-    reported("archestra-ai/archestra#6418", "openrouter", 200, say("Upstream error from Chutes: Internal error"),
-        what="chat-servers, passed: OpenRouter names the provider that failed within the stream"),
+    reported("archestra-ai/archestra#6418", "openrouter", 200, say("Upstream error from Chutes: Internal error")),
     reported("intent-hq/intent#3007", "compatible", 200,
-        {"apiStatus": "unavailable", "message": "fetch failed (EPIPE: connect EPIPE 34.36.229.120:443)"},
-        what="chat-servers, passed: a gateway could not connect"),
-    reported("Cloudgeni-ai/opengeni#372", "responses", 200, say(RETRY, type="server_error", code="server_error"),
-        what="responses, passed: a failure says that the request may be sent again"),
-    reported("preloop/preloop#116", "compatible", 500, say("litellm.APIConnectionError: Connection error."),
-        what="chat-servers, passed: a gateway lost its connection"),
+        {"apiStatus": "unavailable", "message": "fetch failed (EPIPE: connect EPIPE 34.36.229.120:443)"}),
+    reported("Cloudgeni-ai/opengeni#372", "responses", 200, say(RETRY, type="server_error", code="server_error")),
+    reported("preloop/preloop#116", "compatible", 500, say("litellm.APIConnectionError: Connection error.")),
     reported("elizaOS/eliza#10122", "cerebras", 400,
-        {"message": "Encountered a server error, please try again", "type": "server_error", "param": "", "code": ""},
-        what="chat-servers, passed: Cerebras calls its own failure a bad request"),
+        {"message": "Encountered a server error, please try again", "type": "server_error", "param": "", "code": ""}),
 ]  # fmt: skip
 
 
@@ -44,12 +39,7 @@ def test_a_failure_that_may_pass_is_tried_again(wire: str, status: int, body: An
     assert error.retryable
 
 
-@pytest.mark.report(
-    "vastsa/PI-Desktop#30",
-    "a gateway calls a refusal of Z.ai a failure of its server",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("vastsa/PI-Desktop#30")
 def test_a_refusal_that_a_gateway_calls_a_failure_is_not_tried_again() -> None:
     words = "Error from provider (Console Go): Upstream request failed: [1214] Incorrect role information"
     error = refused("compatible", 400, {"message": words, "type": "server_error", "param": "", "code": None})
@@ -59,47 +49,28 @@ def test_a_refusal_that_a_gateway_calls_a_failure_is_not_tried_again() -> None:
 TOLD = Request("m", (user("hi"), Message(Role.DEVELOPER, (TextPart("Be brief."),)), user("more")))
 
 
-@pytest.mark.report(
-    "earendil-works/pi#5117", "Qwen refuses the role of a developer", area="chat-servers", before="passed"
-)
-@pytest.mark.report(
-    "earendil-works/pi#6238", "a gateway lists the roles that it knows", area="chat-servers", before="passed"
-)
+@pytest.mark.report("earendil-works/pi#5117")
+@pytest.mark.report("earendil-works/pi#6238")
 @pytest.mark.parametrize("provider", ["openrouter", "compatible"])
 def test_there_is_no_developer(provider: str) -> None:
     messages = body_of(codec(provider).encode(TOLD, stream=True))["messages"]
     assert {message["role"] for message in messages} == {"user", "system"}
 
 
-@pytest.mark.report(
-    "browser-use/jev-ultrafast#37",
-    "OpenAI does not know the field of OpenRouter",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("browser-use/jev-ultrafast#37")
 def test_reasoning_that_a_server_does_not_know_is_left_out() -> None:
     body = say("Unknown parameter: 'reasoning'.", code="unknown_parameter")
     assert at(second("openrouter", body, asking("openrouter")), "reasoning") is None
 
 
-@pytest.mark.report(
-    "microsoft/copilot-intellij-feedback#1874",
-    "Fireworks forbids a field of calls",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("microsoft/copilot-intellij-feedback#1874")
 def test_calls_have_only_known_fields() -> None:
     messages = body_of(codec("openrouter").encode(called("a", "b"), stream=True))["messages"]
     keys = {key for message in messages for call in message.get("tool_calls", ()) for key in call}
     assert keys == {"id", "type", "function"}
 
 
-@pytest.mark.report(
-    "langgenius/dify-official-plugins#2350",
-    "DeepSeek misses reasoning_content",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("langgenius/dify-official-plugins#2350")
 def test_reasoning_that_deepseek_misses_is_sent() -> None:
     words = "Missing `reasoning_content` field in the assistant message at message index 4."
     inner = json.dumps(say(words, type="invalid_request_error", param=None, code="invalid_request_error"))
@@ -107,9 +78,7 @@ def test_reasoning_that_deepseek_misses_is_sent() -> None:
     assert all("reasoning_content" in it for it in body["messages"] if it["role"] == "assistant")
 
 
-@pytest.mark.report(
-    "lofcz/LLMTornado#18", "parallel_tool_calls is sent without tools", area="chat-servers", before="passed"
-)
+@pytest.mark.report("lofcz/LLMTornado#18")
 def test_nothing_about_calls_is_sent_without_tools() -> None:
     body = body_of(codec("compatible").encode(Request("m", (user("hi"),)), stream=True))
     assert not {"parallel_tool_calls", "tool_choice", "tools"} & set(body)
@@ -126,20 +95,14 @@ def counted(text: str) -> Any:
 
 LONG = ["The first part of an answer, ", "the second part of it, ", "and the third part of it."]
 TEXTS: list[Any] = [
-    reported("VicBilibily/GCMP#407", [beside("你好"), beside("！")], "你好！",
-        what="chat-servers, passed: each event has a delta and an empty message"),
-    reported("posit-dev/chatlas#435", [piece(content="a"), piece(content="a"), piece(content=" b")], "aa b",
-        what="chat-servers, passed: two equal pieces are both a part of the text"),
-    reported("Quorinex/Kiro-Go#138", [piece(content=it) for it in ("666", "666", "666", "6")], "6666666666",
-        what="chat-servers, passed: a text repeats itself"),
+    reported("VicBilibily/GCMP#407", [beside("你好"), beside("！")], "你好！"),
+    reported("posit-dev/chatlas#435", [piece(content="a"), piece(content="a"), piece(content=" b")], "aa b"),
+    reported("Quorinex/Kiro-Go#138", [piece(content=it) for it in ("666", "666", "666", "6")], "6666666666"),
     reported("QwenLM/qwen-code#3896", [piece(content=it) for it in ("He", "Hello", "Hello world", "Hello world.")],
-        "Hello world.",
-        what="chat-servers, failed: each event has all text so far"),
-    reported("memex-lab/dart_agent_core#23", [counted("Hel"), counted("lo")], "Hello",
-        what="chat-servers, passed: each event has counts beside its text"),
+        "Hello world."),
+    reported("memex-lab/dart_agent_core#23", [counted("Hel"), counted("lo")], "Hello"),
     reported("openclaw/openclaw#142888", [*(piece(content=it) for it in LONG), piece(content="".join(LONG)),
-        piece(content=" More.")], "".join(LONG) + " More.",
-        what="chat-servers, passed: all text so far comes once more in the middle"),
+        piece(content=" More.")], "".join(LONG) + " More."),
 ]  # fmt: skip
 
 
@@ -188,12 +151,7 @@ def test_a_code_in_brackets_is_read(status: int, words: str, kind: type[e.Provid
     )
 
 
-@pytest.mark.report(
-    "tashfeenahmed/freellmapi#291",
-    "Groq refuses a call of Llama, and has it in the error",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("tashfeenahmed/freellmapi#291")
 def test_a_call_in_the_error_is_used() -> None:
     assert said(rescued('<function=read={"path": "a.txt"}</function>')) == ("", [("read", {"path": "a.txt"})])
 
@@ -201,12 +159,7 @@ def test_a_call_in_the_error_is_used() -> None:
 BACK = "The `reasoning_content` in the thinking mode must be passed back to the API."
 
 
-@pytest.mark.report(
-    "JohnnyZ93/oai-compatible-copilot#202",
-    "DeepSeek wants its reasoning back",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("JohnnyZ93/oai-compatible-copilot#202")
 def test_reasoning_that_deepseek_wants_back_is_sent() -> None:
     body = say(BACK, type="invalid_request_error", param=None, code="invalid_request_error")
     _, again = sent("compatible", called("a"), 400, body)
