@@ -13,8 +13,8 @@ function describeTool(item: ToolItem): string {
   return [verb, what].filter((word) => word !== "").join(" ");
 }
 
-function describeItem(item: Item | undefined, provider: string): string {
-  if (item?.kind === "retry") return `Waiting for ${provider}, attempt ${item.attempt} failed`;
+function describeItem(item: Item | undefined): string {
+  if (item?.kind === "retry") return "Waiting to try again"; // the item has the reason and the number of the attempt
   if (item?.kind === "text" && item.part.open) return "Writing";
   if (item?.kind === "compaction" && item.status === "started") return "Compacting the conversation";
   return "Thinking";
@@ -26,5 +26,5 @@ export function describeActivity(s: Snapshot): string {
   if (findActivity(s) !== "working") return "";
   const running = s.items.findLast((item) => item.kind === "tool" && item.agentId === undefined && item.background !== true && (item.status === "running" || item.status === "writing"));
   if (running?.kind === "tool") return describeTool(running);
-  return describeItem(s.items.at(-1), s.session.provider ?? "the model");
+  return describeItem(s.items.at(-1));
 }

@@ -24,7 +24,7 @@ function ownWords(item: QuestionView, answer: Answer): HTMLInputElement {
 export function questionElement(item: QuestionView, { send, isReadOnly }: RenderContext): HTMLElement {
   if (item.status !== "pending") {
     const isAnswered = item.status === "answered";
-    return h("article", { class: "approval done" }, icon(isAnswered ? "check" : "circle-slash"), h("span", { class: "dim" }, `${item.text} `), isAnswered ? item.answers.join(", ") : "left open");
+    return h("article", { class: "approval done" }, icon(isAnswered ? "check" : "circle-slash"), h("span", { class: "dim" }, `${item.text} `), isAnswered ? item.answers.join(", ") : "Skipped");
   }
   const titleId = `asked-${item.id}`;
   const answer: Answer = (answers) => { send({ type: "answer", questionId: item.id, answers, declined: answers.length === 0 }); };

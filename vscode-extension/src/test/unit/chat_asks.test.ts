@@ -11,7 +11,7 @@ function open(t: TestContext): WebviewPage {
   return page;
 }
 
-test("a question is answered by a choice, several choices, free text, or left open", (t) => {
+test("a question is answered by a choice, several choices, free text, or skipped", (t) => {
   const page = open(t);
   const s = newSnapshot();
   const asked = { question: "Which one?", choices: ["Euro", "Dollar"] };
