@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from agent_ls.environments.base import sha256
@@ -13,8 +10,6 @@ from agent_ls.store.log import make_private_folder
 from agent_ls.system import replace_file
 
 _NAME = regex(r"[0-9a-f]{64}")
-_AHEAD = 2
-"""The number of blobs that are read while the caller works on one."""
 
 
 def write_blob(folder: Path, data: bytes) -> str:
@@ -40,15 +35,3 @@ def read_blob(folder: Path, name: str) -> bytes | None:
     except OSError:
         return None
     return data if sha256(data) == name else None
-
-
-def read_blobs(names: Iterable[tuple[Path, str]]) -> Iterator[bytes | None]:
-    """Yield what `read_blob` returns for each folder and name. Reads the next ones while the caller works on one."""
-    pending: deque[Future[bytes | None]] = deque()
-    with ThreadPoolExecutor(1) as reader:
-        for folder, name in names:
-            pending.append(reader.submit(read_blob, folder, name))
-            if len(pending) > _AHEAD:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -226,29 +226,27 @@ class _FileHistory:
 
     def _texts_of(self, path: str) -> list[tuple[WrittenText, LineOrigin]]:
         # Read from the newest, which is most like the current text, so that equal lines are split once.
-        writes = self._by_path.get(path, [])
-        self._read(
-            (each.folder, name) for each in reversed(writes) for name in (each.write.after, each.write.before)
-        )
-        return [(self._text_of(each), each.origin) for each in writes]
+        newest_first = reversed(self._by_path.get(path, []))
+        return [(self._text_of(each), each.origin) for each in newest_first][::-1]
 
     def _text_of(self, each: OriginalWrite) -> WrittenText:
         write = each.write
-        keys = [(each.folder, name) for name in (write.after, write.before)]
-        self._read(keys)
-        after, before = (self._contents[key] if key[1] else () for key in keys)
+        after, before = (self._read(each.folder, name) for name in (write.after, write.before))
         return WrittenText(before, after, write.turn_id.startswith(_UNDO))
 
-    def _read(self, contents: Iterable[tuple[Path, str]]) -> None:
-        """Read stored contents. Most are read once for two uses: after a write and before the next."""
-        new = [key for key in dict.fromkeys(contents) if key[1] and key not in self._contents]
-        data = blobs.read_blobs((blobs_path(folder), name) for folder, name in new)
-        self._contents |= {key: self._lines_of(key[1], each) for key, each in zip(new, data, strict=True)}
-
-    def _lines_of(self, name: str, data: bytes | None) -> Sequence[str] | None:
-        if data is None and name == self._current_name:
-            return self.current  # of large files, only contents before a write are stored
-        return None if data is None or looks_binary(data) else self._lines.split(decode(data).text)
+    def _read(self, folder: Path, name: str) -> Sequence[str] | None:
+        """Return the lines of a stored content. Most contents are read twice: after a write and before the next."""
+        if not name:
+            return ()
+        if (key := (folder, name)) not in self._contents:
+            data = blobs.read_blob(blobs_path(folder), name)
+            if data is None and name == self._current_name:
+                self._contents[key] = self.current  # of large files, only contents before a write are stored
+            else:
+                self._contents[key] = (
+                    None if data is None or looks_binary(data) else self._lines.split(decode(data).text)
+                )
+        return self._contents[key]
 
     @cached_property
     def _current_name(self) -> str:

@@ -46,10 +46,8 @@ def _words(text: str) -> list[str]:
     if not text.isascii() or any(odd in text for odd in _ODD):
         return list(map(" ".join, map(str.split, split_lines(text))))
     is_ended = not text or text.endswith("\n")
-    text = text.replace("\t", " ")
-    while "  " in text:
-        text = text.replace("  ", " ")
-    lines = text.replace("\n ", "\n").replace(" \n", "\n").strip(" ").split("\n")
+    stripped = map(str.strip, text.replace("\t", " ").split("\n"))
+    lines = [" ".join(line.split()) if "  " in line else line for line in stripped]
     return lines[:-1] if is_ended else lines
 
 
