@@ -49,7 +49,9 @@ def install_at(folder: Path) -> Path:
     venv.create(folder, with_pip=False, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     checkout = str(Path(agent_ls.__file__).parents[1])
-    (packages / "agent-ls.pth").write_text("\n".join((checkout, *site.getsitepackages())))
+    # Code, because a path in a .pth file is read in the encoding of the locale.
+    paths = ascii([checkout, *site.getsitepackages()])
+    (packages / "agent-ls.pth").write_text(f"import sys; sys.path += {paths}\n")
     return folder / "bin" / "python"
 
 
