@@ -155,7 +155,7 @@ def _read_offers(view: str, situation: Situation) -> tuple[Rule, ...]:
         return (one,)
     from agent_ls.policy.path_rules import read_offers  # imported here because it is rarely needed
 
-    return (one, *read_offers(view, situation.places))
+    return (one, *read_offers(view, situation.places, is_folder=view in situation.folders))
 
 
 def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> Judgement:

@@ -67,6 +67,10 @@ def covering_rule(
             return rule_id
         if not literal and all(_covers(glob, view, places, beside) for view in views):
             return rule_id
+        if kind == "read" and not literal and glob.endswith("/**"):
+            # listing or searching the folder itself reads what the rule names
+            if all(glob.removesuffix("/**") in _names(view, places, glob) for view in views):
+                return rule_id
     return ""
 
 
@@ -110,12 +114,12 @@ def write_offers(paths: Sequence[str], places: Places) -> tuple[Rule, ...]:
     return _offers(f"write:{folder}/**", f"Allow writing files below {folder}/", allows, asks)
 
 
-def read_offers(path: str, places: Places) -> tuple[Rule, ...]:
+def read_offers(path: str, places: Places, *, is_folder: bool) -> tuple[Rule, ...]:
     """Return the rules to offer for reading a resolved `path` outside the workspace.
 
-    The rules cover its folder; () if the folder is a root, or contains the home folder or credentials.
+    The rules cover the folder, or that of the file; () if it is a root, or contains the home folder or credentials.
     """
-    folder = ospath.dirname(path)
+    folder = path if is_folder else ospath.dirname(path)
     is_wide = (
         folder == ospath.dirname(folder) or places.holds_denied(folder) or places.home.startswith(folder)
     )

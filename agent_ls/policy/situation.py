@@ -67,10 +67,10 @@ class Situation:
     `failed`: this command failed under confinement, so the rules for commands that are not read-only apply.
     `unconfined` is the setting for read-only commands where confinement is not available. `config` is a
     sentence about a file of the project that may decide what a command runs, so that the command does not count
-    as read-only; "" for none. `folders_exist`: the folders to which a read-only command changes exist. `beside` are
-    the names in the folders above the effect's files; None if they are
-    unknown. `created` are the paths of a command that name files of which everything is the work of this
-    session and not yet kept by the user.
+    as read-only; "" for none. `folders` are the read paths outside the workspace that are folders.
+    `folders_exist`: the folders to which a read-only command changes exist. `beside` are the names in the folders
+    above the effect's files; None if they are unknown. `created` are the paths of a command that name files of
+    which everything is the work of this session and not yet kept by the user.
     """
 
     mode: Mode
@@ -86,6 +86,7 @@ class Situation:
     confinement: Confining = "available"
     unconfined: UnconfinedSetting = "ask"
     config: str = ""
+    folders: frozenset[str] = frozenset()
     folders_exist: bool = False
     beside: frozenset[str] | None = None
     created: frozenset[str] = frozenset()

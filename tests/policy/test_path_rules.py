@@ -179,3 +179,18 @@ def test_brackets_in_a_rule_are_a_class_only_where_no_file_has_that_name(
 def test_rule_with_the_exact_path_covers_a_sensitive_file_with_brackets() -> None:
     assert isinstance(written("/w/src/[id]/.npmrc", rule="write:src/[id]/.npmrc"), Allow)
     assert isinstance(written("/w/src/i/.npmrc", rule="write:src/[id]/.npmrc"), Ask)
+
+
+@pytest.mark.req("X6")
+def test_the_rule_for_a_folder_outside_covers_the_folder_and_nothing_beside_it() -> None:
+    effect = ReadEffect(("/x/data",))
+    asked = judge(effect, Situation("ask", PLACES, folders=frozenset(effect.paths)))
+    assert isinstance(asked, Ask) and {rule.id for rule in asked.rules} == {"read:/x/data", "read:/x/data/**"}
+    granted = Situation("ask", PLACES, frozenset(("read:/x/data/**",)))
+    for path, is_allowed in (
+        ("/x/data", True),
+        ("/x/data/a/b", True),
+        ("/x/secret.txt", False),
+        ("/x", False),
+    ):
+        assert isinstance(judge(ReadEffect((path,)), granted), Allow) is is_allowed, path

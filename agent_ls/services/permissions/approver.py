@@ -152,6 +152,7 @@ class PolicyApprover:
             leads=seen.leads,
             doubt=seen.doubt,
             config=seen.config,
+            folders=seen.folders,
             folders_exist=seen.folders_exist,
             beside=seen.beside,
             review=review,

@@ -336,6 +336,7 @@ class EffectFacts:
     `resolved` maps each path of the effect to its real path. `leads` are the paths that the patterns and links
     in a command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need
     approval, `config` a sentence about a file that may decide what a command runs; both are "" for none.
+    `folders` are the read paths outside the workspace that are folders.
     `folders_exist`: the command is read-only and changes only to folders that exist.
     `beside` are the names in the folders above the paths; None if they were not read.
     """
@@ -344,6 +345,7 @@ class EffectFacts:
     leads: tuple[str, ...] = ()
     doubt: str = ""
     config: str = ""
+    folders: frozenset[str] = frozenset()
     folders_exist: bool = False
     beside: frozenset[str] | None = None
 
@@ -367,11 +369,20 @@ def read_effect_facts(
     linked = next(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
     )
+    outside = (p for p in resolved.values() if isinstance(effect, ReadEffect) and not places.is_inside(p))
     return EffectFacts(
         resolved,
+        folders=frozenset(path for path in outside if _is_folder(path, disk)),
         doubt=f"{linked} has other hard links, so their content would change too" if linked else "",
         beside=_names_beside([*resolved, *resolved.values()]) if needs_names(disk, grants) else None,
     )
+
+
+def _is_folder(path: str, disk: Disk) -> bool:
+    try:
+        return stat.S_ISDIR(disk.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _doubt_of_shell(command: str, disk: Disk) -> str:
