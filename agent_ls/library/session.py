@@ -521,9 +521,15 @@ def _no_agent(agent_id: str) -> BadChoiceError:
     return BadChoiceError(f"agent_id: no subagent {agent_id!r} runs", hint)
 
 
+_HINT_OF_LIMIT = (
+    "set another limit by configure(limits={...}), or pass extend_limit to open_session, and ask again"
+)
+
+
 async def _read_answer(events: EventStream) -> tuple[str, TurnFailedError | None]:
     """Read a turn to its end. Return the last text of the main agent, and why the turn failed, None if it did not."""
-    said, failure, limit = "", None, TurnFailedError("a limit was reached", reason="limit")
+    said, failure = "", None
+    limit = TurnFailedError("a limit was reached", reason="limit", hint=_HINT_OF_LIMIT)
     async for event in events:
         match event:
             case AssistantTextEnd(agent_id="", text=words):
@@ -531,7 +537,7 @@ async def _read_answer(events: EventStream) -> tuple[str, TurnFailedError | None
             case Error(agent_id="", message=message, hint=hint, error_kind=kind, retryable=retryable):
                 failure = TurnFailedError(message, reason="error", kind=kind, hint=hint, retryable=retryable)
             case TurnLimit(agent_id="", message=message, limit=name):
-                limit = TurnFailedError(message, reason="limit", kind=name)
+                limit = TurnFailedError(message, reason="limit", kind=name, hint=_HINT_OF_LIMIT)
             case ProcessingEnd(reason="limit"):
                 failure = failure or limit
             case _:

@@ -164,9 +164,9 @@ def _words(limit: str, most: float) -> str:
         case "tokens":
             return f"{most:,} tokens"
         case "cost":
-            return f"${most:.2f}"
+            return f"${most:.2f}" if round(most, 2) == most else f"${most:g}"
         case _:
-            return f"{most:g} seconds"
+            return f"{most:g} second{'' if most == 1 else 's'}"
 
 
 def _measure_spending(spending: Spending) -> tuple[int, float]:

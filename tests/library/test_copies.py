@@ -109,5 +109,5 @@ async def test_ask_says_by_class_whether_a_limit_or_an_error_ended_the_turn(tmp_
         with pytest.raises(agent_ls.TurnFailedError) as failed:
             await session.ask("go on")
         assert await session.ask("go on") == "On."
-    assert (limit.value.reason, failed.value.reason) == ("limit", "error")
+    assert (limit.value.reason, failed.value.reason) == ("limit", "error") and limit.value.hint
     assert failed.value.retryable and failed.value.kind == OverloadedError.kind and failed.value.hint

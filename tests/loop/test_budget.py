@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from agent_ls.llm.requests import Usage
-from agent_ls.loop.budget import GO_ON, STOP, UseLimits
+from agent_ls.loop.budget import GO_ON, STOP, InputBudget, Spending, UseLimits
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import ProcessingEnd, QuestionAsked, TurnLimit, Warning
 from agent_ls.tools.base import Arguments, ToolContext, ToolOutput
 from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from tests.support.agents import Cast, Script, spawn, wait_for
+from tests.support.fake_clock import FakeClock
 from tests.support.fake_provider import FakeProvider, end, text, tool_call
 from tests.support.sessions import RunningSession, running_session, tool
 
@@ -132,3 +133,20 @@ async def test_a_cost_limit_with_an_unknown_price_warns_once_and_still_counts_th
         await b.idle()
     assert len(provider.requests) == 4
     assert [event.code for event in b.recorder.of(Warning)] == ["unknown_price"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        (UseLimits(cost_usd_per_input=0.004), "$0.004."),
+        (UseLimits(cost_usd_per_input=0.5), "$0.50."),
+        (UseLimits(seconds_per_session=1), "1 second."),
+    ],
+)
+def test_the_message_of_a_limit_names_its_exact_value(limits: UseLimits, words: str) -> None:
+    clock, spending = FakeClock(), Spending()
+    budget = InputBudget(spending, clock)
+    clock.advance(2)
+    spending.add(Usage(), 1.0)
+    reached = budget.reached(limits)
+    assert reached and reached.message.endswith(words)

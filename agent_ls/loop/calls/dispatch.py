@@ -387,9 +387,7 @@ class Dispatcher:
                 output = await prepared.run()
                 self.terminals.note_ends(output.processes)
                 return output
-            return error_output(
-                f"{call.part.name} was stopped: the time limit for one message is reached.", "time_limit"
-            )
+            return error_output(f"{call.part.name} was stopped: the time limit is reached.", "time_limit")
         return await self.terminals.run(call.event_id, command, prepared.run)
 
     async def _reviewed(self, call: Call, parsed: ParsedCall, context: ToolContext) -> ToolOutput:
