@@ -188,7 +188,10 @@ def _message(body: JsonObject, error: JsonObject) -> str:
 
 
 def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
-    yield text_at(object_at(error, "metadata"), "raw")
+    quoted = object_at(error, "metadata")
+    yield text_at(quoted, "raw")
+    if quoted.get("raw") and text_at(error, "message") == "Provider returned error":
+        yield _as_text(quoted["raw"])
     for key in _MESSAGES:
         yield text_at(error, key)
     yield text_at(body, "error")  # xAI, Ollama
@@ -201,6 +204,13 @@ def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
     if error is not body:
         for key in _MESSAGES:
             yield text_at(body, key)
+
+
+def _as_text(quoted: JsonValue) -> str:
+    """Return the body that a broker quotes as an object, or as JSON within an object."""
+    texts = quoted.values() if isinstance(quoted, Mapping) else ()
+    inner = (text for text in texts if isinstance(text, str) and text.startswith("{"))
+    return next(inner, "") or json.dumps(quoted)
 
 
 def _problems(holder: JsonObject, key: str) -> str:

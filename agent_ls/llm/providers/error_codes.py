@@ -76,7 +76,10 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     (regex(r"policy(_violation)?$|sensitivecontent|data_inspection", re.IGNORECASE), ContentFilterError),
     (regex(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
     # Bedrock: throttlingException, with a small letter within streams
-    (regex(r"throttl|too_?many_?requests", re.IGNORECASE), RateLimitError),
+    (
+        regex(r"throttl|too_?many_?requests|^requests?_?limit_?(exceeded|reached)", re.IGNORECASE),
+        RateLimitError,
+    ),
     (regex(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),
     # LiteLLM: key_model_access_denied / Groq: model_terms_required
     (regex(r"access_denied$|terms_required|_restricted$"), PermissionDeniedError),

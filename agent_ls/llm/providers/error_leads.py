@@ -98,6 +98,20 @@ NO_API = (
     "Check the base URL of the provider: for many servers it ends with /v1.",
 )
 
+# Copilot: model "gpt-5.4" is not accessible via the /chat/completions endpoint
+OTHER_API = regex(
+    r"(support|accessible|available)\w*\b.{0,60}(/completions|/responses|/messages)"
+    r"|chat_?completion operation does not work"  # Azure
+    r"|in the responses api"
+    # Workers AI: Anthropic Messages API is not supported for model "@cf/a/b"
+    r"|\b(messages|responses|chat completions) api\b.{0,20}(\bnot|n't) (yet |currently )?(support|available|enabled)",
+    re.IGNORECASE,
+)
+OTHER_API_HINT = (
+    "The server offers this model by another API only. Set its base URL for another provider and choose the model "
+    "there: openai (Responses), anthropic (Messages) or compatible (Chat Completions). Or choose another model."
+)
+
 PAGE = (
     "a web page answered in place of {provider}",
     "Check the base URL, and whether a proxy, a firewall or a login page stands between this machine and {provider}.",

@@ -30,8 +30,17 @@ from agent_ls.llm.errors import (
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_codes import OWN_CODE, QUOTED_CODE, kind_of_name, kind_of_status
 from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
-from agent_ls.llm.providers.error_leads import ABOVE_RATE, LEADS, NO_API, PAGE, PER_MINUTE, WRONG_WAYS
-from agent_ls.llm.providers.error_topics import STATED, is_busy, is_refused, topic_of
+from agent_ls.llm.providers.error_leads import (
+    ABOVE_RATE,
+    LEADS,
+    NO_API,
+    OTHER_API,
+    OTHER_API_HINT,
+    PAGE,
+    PER_MINUTE,
+    WRONG_WAYS,
+)
+from agent_ls.llm.providers.error_topics import STATED, fails_template, is_busy, is_refused, topic_of
 from agent_ls.llm.providers.error_words import (
     BUDGET,
     CUT,
@@ -150,6 +159,8 @@ class FailureTable:
         elif failure.is_page and issubclass(kind, AuthenticationError | PermissionDeniedError):
             chosen = PAGE
         lead, hint = (text.format(**self._facts(model)) for text in chosen)
+        if kind in (InvalidRequestError, NotFoundError) and OTHER_API.search(failure.message):
+            return lead, OTHER_API_HINT
         if kind is ContextLengthError and not is_rate:
             return f"{lead}{_sizes(failure)}", self._longer_context(hint)
         return lead, hint
@@ -200,7 +211,7 @@ class FailureTable:
             return worded if is_busy(text) else kind
         if worded is kind and kind in (InvalidRequestError, ProviderError, ServerError):
             topics = STATED if kind is ServerError else ()
-            if kind is ProviderError and is_refused(text):
+            if (kind is ProviderError and is_refused(text)) or fails_template(text):
                 kind = InvalidRequestError
             return topic_of(failure.message, topics) or (NotFoundError if _is_about_model(failure) else kind)
         return worded

@@ -54,7 +54,7 @@ def _any(*words: str) -> re.Pattern[str]:
 
 _NOT = r"(?:\bnot|n't|\bnever|\bno longer)(?: be| been| currently| yet| a| an| exactly)*"
 _FIELD = r"\b(parameter|field|propert|argument)\w*\b|\btools?\W{0,2}\d|\bmessages\W{0,2}\d"
-_RATE = r"per[ -]?(min|sec|hour)|\b[rt]p[ms]\b|\brates?\b|concurren|too quickly|频率|速率|速度|并发|每分钟"
+_RATE = r"per[ -]?(min|sec|hour)|\b[rt]p[ms]\b|\brates?\b|concurren|\bbucket\b|too quickly|频率|速率|速度|并发|每分钟"
 
 _OVERFLOW = Topic(
     ContextLengthError,
@@ -92,6 +92,7 @@ _SPENT = Topic(
     _any(
         r"payment (is )?required|no payment method|add a payment|\brecharge\b|\btop[ -]?up\b|\bin arrears\b|past due",
         r"account is not active.{0,20}billing",
+        r"\bno \w+ (\w+ )?(with|has|have) (\w+ )?(quota|credits?)\b",
         r"(session|plan|usage) limit (was |has been |is )?(reached|exceeded|hit)|billing is not (enabled|active)",
         r"quota.{0,20}exhausted.{0,20}(plan|premium)|exhausted your.{0,40}quota|insufficient (quota|balance|credit)",
         r"充值|欠费|余额不足|额度不足",
@@ -165,6 +166,8 @@ _UNKNOWN_MODEL = Topic(
         r"['\"`]?[\w./:@-]+['\"`]? (is|was|does) not (a |an |match any )?(valid|supported|known|available|existing) "
         r"model",
         rf"\bmodel[:= ]*{_NAMED} (was|has been|is) (shut down|removed|sunset|deprecated and)|which is not deployed",
+        # api_server.py of ChatGLM: Only chatglm3-6b allowed now, your model chatglm2-6b
+        r"\bonly .{1,80} (allowed|available|supported|served|loaded)\b.{0,20}\b(your|the|this|requested) model\b",
         r"模型.{0,30}(不存在|未找到|无效|不可用|无可用渠道|已下线)|(不支持的|未知|没有找到|找不到|无效的)\s?模型",
     ),
 )
@@ -178,6 +181,11 @@ _BUSY = regex(
 
 _REFUSAL = regex(r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation")
 """What a server says of a request that it refuses, also if a proxy calls that a failure."""
+
+_TEMPLATE = regex(
+    r"(render|apply)\w* (the )?(prompt|(chat |prompt )?template)|jinja (exception|error)"
+    r"|(chat|prompt) template (error|fail)"
+)
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)
 STATED = (
@@ -210,6 +218,11 @@ def is_busy(message: str) -> bool:
 def is_refused(message: str) -> bool:
     """Return whether a server says that it refuses the request as it is."""
     return _REFUSAL.search(message[:_MAX_CHARS].lower().replace("_", " ")) is not None
+
+
+def fails_template(message: str) -> bool:
+    """Return whether the template of a local model refuses the conversation, which it does at each try."""
+    return _TEMPLATE.search(message[:_MAX_CHARS].lower().replace("_", " ")) is not None
 
 
 def topic_of_name(name: str) -> type[ProviderError] | None:

@@ -103,7 +103,7 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         "overloaded|at capacity|no healthy upstream|temporarily unavailable|service unavailable",
         OverloadedError,
     ),
-    ("too many requests|rate limit", RateLimitError),
+    ("too many requests|rate limit|token bucket", RateLimitError),
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
 # LiteLLM, also as auth_error: Budget has been exceeded! / crossed budget / ExceededBudget: End User=a over budget
@@ -119,6 +119,7 @@ CUT = regex(
     r"|econnreset|socket hang up|error sending request|broken pipe|\bdial tcp\b|i/o timeout|premature(ly)? close"
     r"|incomplete chunked read|(peer|server|remote end|upstream) (unexpectedly )?(closed|disconnected)"
     r"|^(?![\s\S]*(template|json|pars|syntax))[\s\S]*\bunexpected eof\b"  # Ollama, with status 400
+    r"|degraded function"  # NVIDIA, with status 400
     r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400
 )
 """A proxy lost its connection to the model's server, whatever it calls that."""
@@ -127,6 +128,7 @@ MALFORMED_CALL = regex(
     r"|tool call validation failed|(invalid|malformed) tool call(?! id)"
     r"|(error parsing|could not parse) .{0,20}tool call"
     r"|tool[ _]call.{0,40}(not valid json|parse error)"
+    r"|\btool error: .{0,80}\bat line \d"  # TGI
     r"|validation errors? for list\[function",  # vLLM, of a call that it forced
     re.IGNORECASE,
 )
@@ -186,7 +188,7 @@ def states_overflow(text: str) -> bool:
         return False
     sizes = [int(re.sub("[,_]", "", number)) for number in _NUMBER.findall(text)]
     sizes = [size for size in sizes if size >= _LEAST_WINDOW]
-    if not (_ABOUT_SIZE.search(text) and _ABOUT_EXCESS.search(text)):
+    if not (_ABOUT_SIZE.search(text.replace("_", " ")) and _ABOUT_EXCESS.search(text)):
         return False
     is_over = any(first > second for first, second in pairwise(sizes))
     is_limit_first = any(first < second for first, second in pairwise(sizes))

@@ -21,13 +21,18 @@ _NUMBER = r"~?(\d[\d,]*)"
 # vLLM: maximum context length is 8192 tokens. However, you requested 10000 tokens (1808 in the messages, …
 # Groq: tokens per minute (TPM): Limit 8000, Requested 9500
 _LIMIT = regex(
-    rf"(?:context (?:length|window|size) (?:is|of)|must be <=|\blimit:?)\s+{_NUMBER}", re.IGNORECASE
+    rf"(?:context (?:length|window|size) (?:is|of)|must be <=|\blimit:?|max_seq_len)\s+\(?{_NUMBER}",
+    re.IGNORECASE,
 )
 _PROMPT = regex(
     rf"{_NUMBER} (?:in the (?:messages|prompt|input)|`?(?:prompt|inputs?)`? tokens|tokens from the input)",
     re.IGNORECASE,
 )
-_WHOLE = regex(rf"\brequested:?\s+(?:a total of |about |approximately )?{_NUMBER}", re.IGNORECASE)
+# SiliconFlow: max_total_tokens (33802) must be less than or equal to max_seq_len (32768)
+_WHOLE = regex(
+    rf"\b(?:requested:?\s+(?:a total of |about |approximately )?|\w*total_tokens\s+\(){_NUMBER}",
+    re.IGNORECASE,
+)
 # Anthropic: input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000
 _SUM = regex(r"context limit: (\d+) \+ \d+ > (\d+)", re.IGNORECASE)
 # OpenRouter, also without a limit: You requested up to 65536 tokens, but can only afford 30104.

@@ -22,7 +22,7 @@ _REFUSED = regex(
     r"|must be verified|is not valid under|only (be )?(supported|used)|use 'max_completion_tokens'"
     r"|no endpoints found that support|unavailable|only [\w.()=`]+ (is|are) (allowed|supported|accepted)|is mandatory"
     r"|incompatible|cannot both|mutually exclusive|is only (enabled|available|allowed)|extraneous"
-    r"|maximum of \d+ blocks|不支持|不被支持|不允许|未知(的)?(参数|字段)|参数无效",
+    r"|maximum of \d+ blocks|不支持|不被支持|不允许|未知(的)?(参数|字段)|参数(无效|非法|不合法)",
     re.IGNORECASE,
 )
 # A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
@@ -79,7 +79,7 @@ class RefusedFields:
         if not is_refusal(error):
             return False
         text, known = f"{error.param} {error}", self._refused.get(request.model, ())
-        places: dict[str, tuple[int, int]] = {}
+        places: dict[str, tuple[int, ...]] = {}
         for path, words in self._asked(error, text):
             if path in known or path.partition(".")[0] in chosen or not _has(body, path.split(".")):
                 continue
@@ -136,23 +136,27 @@ class RefusedFields:
         return path in self._refused.get(model, ())
 
 
-def _last_of_path(text: str, places: Mapping[str, tuple[int, int]], first: str) -> str:
+def _last_of_path(text: str, places: Mapping[str, tuple[int, ...]], first: str) -> str:
     """Return the last field of the dotted path that has `first`, as in content.0.thinking.cache_control."""
     begin = places[first][0]
-    inside = [path for path, (at, _) in places.items() if at > begin and _DOTTED.fullmatch(text[begin:at])]
+    inside = [path for path, (at, *_) in places.items() if at > begin and _DOTTED.fullmatch(text[begin:at])]
     return max(inside, key=lambda path: places[path], default=first)
 
 
-def _place(text: str, path: str, words: str) -> tuple[int, int] | None:
-    """Return where an error names the field, in snake case or camel case, with or without the fields around it."""
+def _place(text: str, path: str, words: str) -> tuple[int, ...] | None:
+    """Return where an error names the field, in snake case or camel case, with or without the fields around it.
+
+    The field's own name counts more than other words at the same place.
+    """
     outer, _, name = path.rpartition(".")
     snake = re.sub("([A-Z])", r"_\1", name).lower()
     forms = [name, snake, snake.replace("_", " "), snake.replace("_", "")]
     if outer:  # xAI says reasoningEffort for reasoning.effort
         forms.append(f"{outer.rpartition('.')[2]}[_ .]?{name}")
-    named = rf"(?<!\w)({'|'.join(forms)})(?!\w)" + (f"|{words}" if words else "")
+    # ASCII: a name may touch Chinese words, as in max_tokens参数非法
+    named = rf"(?a:(?<!\w)({'|'.join(forms)})(?!\w))" + (f"|{words}" if words else "")
     found = re.search(named, text, re.IGNORECASE)
-    return (found.start(), -len(found[0])) if found else None
+    return (found.start(), -len(found[0]), found[1] is None) if found else None
 
 
 def _has(value: JsonValue, steps: Sequence[str]) -> bool:

@@ -72,7 +72,7 @@ class RefusedForms:
         if _UNKNOWN.search(text):
             for name in self._fields:
                 snake = re.sub("([A-Z])", r"_\1", name).lower()
-                if re.search(rf"(?<!\w)({name.lower()}|{snake})(?!\w)", text):
+                if re.search(rf"(?a:(?<!\w)({name.lower()}|{snake})(?!\w))", text):
                     yield f"{_FIELD_PREFIX}{name}"
         yield from find_forms(self._refusals, text)
 

@@ -81,7 +81,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # Moonshot: the message at position 4 with role 'assistant' must not be empty
     "filled": regex(
         r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
-        r"|message.{0,30} with role 'assistant' must not be empty"
+        r"|message.{0,30} with role 'assistant' must not be empty|content length must be (greater|at least|more)"
         r"|\bcontents?\b(?!_|\.\d).{0,120}\b(null|none|required|missing)\b|(null|none|missing)\b.{0,40}\bcontents?\b(?!\.)|内容不能为空"
         # templates and servers that take the length or a part of a content that is null
         r"|not callable: null|(null|'none'|nonetype|undefined)\b.{0,60}(content|split|strip|itera|subscript|len\b)"

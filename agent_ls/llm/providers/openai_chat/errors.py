@@ -73,14 +73,14 @@ def _table(provider: str) -> FailureTable:
             ("try pulling it first", NotFoundError),  # Ollama
         ),
         # OpenRouter without a reason: another try may be sent to another provider / LM Studio
-        passing=r"^provider returned error$|model has crashed|degraded function",  # the last: NVIDIA
+        passing=r"^provider returned error$|model has crashed",
     )
 
 
 def http_error(provider: str, model: str, head: ReplyHead, body: bytes) -> LlmError:
     """Return the error of a response that is not 2xx, or of a body that is not an answer."""
     if head.status < 300:
-        return unreadable_answer(_table(provider), model, body)
+        return _add_hint(unreadable_answer(_table(provider), model, body))
     failure = read_failure(body, head.headers.get("x-request-id", ""))
     return _add_hint(_table(provider).error(failure, model, head))
 
@@ -90,13 +90,6 @@ def body_error(provider: str, model: str, failure: ProviderFailure) -> LlmError:
     return _add_hint(_table(provider).error(failure, model))
 
 
-# Copilot: model "gpt-5.4" is not accessible via the /chat/completions endpoint
-_OTHER_API = regex(
-    r"(support|accessible|available)\w*\b.{0,60}(/completions|/responses)"
-    r"|chat_?completion operation does not work"  # Azure
-    r"|in the responses api",
-    re.IGNORECASE,
-)
 _TEMPLATE = regex(
     r"chat template|parser for this template|jinja|raise_exception|\{%|at row \d+, column", re.IGNORECASE
 )
@@ -105,11 +98,6 @@ _TEMPLATE = regex(
 def _add_hint(error: LlmError) -> LlmError:
     if refuses_tools(error):
         error.hint = f"{NO_TOOLS_HINT[:-1]}, or set the provider's toolCalls to text."
-    elif isinstance(error, InvalidRequestError | NotFoundError) and _OTHER_API.search(str(error)):
-        error.hint = (
-            "The server offers this model by another API only. Set its base URL for the provider openai (Responses) or "
-            "anthropic (Messages) and choose the model there, or choose another model."
-        )
     elif isinstance(error, InvalidRequestError | ServerError) and _TEMPLATE.search(str(error)):
         error.hint = (
             "The chat template of this model on the server refuses the conversation: start the server with another "
