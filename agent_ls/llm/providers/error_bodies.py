@@ -25,7 +25,7 @@ from agent_ls.llm.providers.wire_json import (
 from agent_ls.patterns import regex
 
 _MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message", "details")
-_NAMES = ("code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
+_NAMES = ("code", "Code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
 # Codex: resets_in_seconds
 _DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
 _MAX_TEXT_CHARS = 200
@@ -158,7 +158,10 @@ def _error_object(body: JsonObject) -> JsonObject:
             return first
     if (reply := object_at(body, "base_resp")) and int_at(reply, "status_code"):  # MiniMax
         return {"message": text_at(reply, "status_msg"), "code": int_at(reply, "status_code")}
-    return object_at(body, "Output") or body  # Output: an error of AWS inside an event
+    # Output: an error of AWS inside an event / Response: Tencent Cloud
+    return (
+        object_at(body, "Output") or object_at(body, "Response", "Error") or object_at(body, "Error") or body
+    )
 
 
 def _stated_inside(error: JsonObject) -> JsonObject | None:

@@ -60,7 +60,18 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
 OWN_CODE = regex(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
 
 # Z.ai through a gateway: [1214] Incorrect role information / [1305][The service may be temporarily overloaded]
-QUOTED_CODE = regex(r"(?:^|[\s:])\[(1[1-3]\d\d)\](?=\s*\[?[A-Za-z\u4e00-\u9fff])")
+_QUOTED_CODE = regex(r"(?:^|[\s:])\[(1[1-3]\d\d)\](?=\s*\[?[A-Za-z\u4e00-\u9fff])")
+
+# Amazon Bedrock through a gateway: An error occurred (ThrottlingException) when calling the ConverseStream operation
+_QUOTED_EXCEPTION = regex(r"\b([A-Z]\w{3,40})Exception\b")
+_EXCEPTIONS: Mapping[str, type[ProviderError]] = {
+    **dict.fromkeys(("Throttling", "TooManyRequests"), RateLimitError),
+    **dict.fromkeys(("ServiceUnavailable", "ModelNotReady"), OverloadedError),
+    **dict.fromkeys(("InternalServer", "ModelStreamError", "ModelTimeout"), ServerError),
+    **dict.fromkeys(("UnrecognizedClient", "ExpiredToken", "InvalidSignature"), AuthenticationError),
+    "AccessDenied": PermissionDeniedError,
+    "ResourceNotFound": NotFoundError,
+}
 
 _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     # credit_balance_exhausted, project_spend_limit_exceeded, organization_usage_limit_exceeded, AccountOverdueError
@@ -92,6 +103,14 @@ def kind_of_name(name: str, names: Mapping[str, type[ProviderError]]) -> type[Pr
     if kind := names.get(name) or (_BY_NUMBER.get(name) if name.isdigit() else None):
         return kind
     return next((kind for words, kind in _WORDS_OF_NAMES if words.search(name)), None) or topic_of_name(name)
+
+
+def quoted_kind(message: str) -> type[ProviderError] | None:
+    """Return the class of a code or an exception that a gateway quotes in its own message."""
+    if quoted := _QUOTED_CODE.search(message):
+        return kind_of_name(quoted[1], {})
+    found = (_EXCEPTIONS.get(name) for name in _QUOTED_EXCEPTION.findall(message))
+    return next(filter(None, found), None)
 
 
 def kind_of_status(status: int | None) -> type[ProviderError]:

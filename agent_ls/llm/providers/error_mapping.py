@@ -28,7 +28,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.error_codes import OWN_CODE, QUOTED_CODE, kind_of_name, kind_of_status
+from agent_ls.llm.providers.error_codes import OWN_CODE, kind_of_name, kind_of_status, quoted_kind
 from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import (
     ABOVE_RATE,
@@ -177,9 +177,8 @@ class FailureTable:
             return RateLimitError
         if BUDGET.search(text):
             return QuotaExceededError
-        quoted = QUOTED_CODE.search(failure.message) if status in _VAGUE_STATUSES else None
-        if quoted and (own := kind_of_name(quoted[1], {})):
-            return own
+        if status in _VAGUE_STATUSES and (quoted := quoted_kind(failure.message)):
+            return quoted
         kinds = {name: kind for name in failure.names if (kind := kind_of_name(name, self.names))}
         # Z.ai says rate_limit_error on the API of Anthropic, beside a code that says more.
         exact = (kind for name, kind in kinds.items() if OWN_CODE.fullmatch(name) and kind not in _VAGUE)

@@ -103,7 +103,7 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         "overloaded|at capacity|no healthy upstream|temporarily unavailable|service unavailable",
         OverloadedError,
     ),
-    ("too many requests|rate limit|token bucket", RateLimitError),
+    ("too many requests|rate limit|token bucket|too many tokens, please wait", RateLimitError),
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
 # LiteLLM, also as auth_error: Budget has been exceeded! / crossed budget / ExceededBudget: End User=a over budget

@@ -36,7 +36,8 @@ _WHOLE = regex(
 # Anthropic: input length and `max_tokens` exceed context limit: 143653 + 64000 > 200000
 _SUM = regex(r"context limit: (\d+) \+ \d+ > (\d+)", re.IGNORECASE)
 # OpenRouter, also without a limit: You requested up to 65536 tokens, but can only afford 30104.
-_AFFORDABLE = regex(rf"can only afford {_NUMBER}", re.IGNORECASE)
+# or: max_tokens limit exceeded: 100000 > 9577
+_AFFORDABLE = regex(rf"(?:can only afford|max_tokens limit exceeded: \d+ >) {_NUMBER}", re.IGNORECASE)
 
 # The most tokens that a model writes. examples: max_tokens: 64000 > 8192, which is the maximum allowed number of
 # output tokens / This model supports at most 4096 completion tokens / valid range of max_tokens is [1, 8192]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.llm import errors as e
-from tests.llm.providers.test_refusals import asking, at, second
+from tests.llm.providers.test_refusals import asking, at, second, spoken
 from tests.llm.reports.chat import say
 from tests.llm.reports.test_error_kinds import refused
 from tests.llm.reports.test_resent_requests import called, sent
@@ -68,6 +68,21 @@ KINDS: list[Any] = [
     ("anthropic", 503, say("No available accounts with quota"), e.QuotaExceededError),
     ("responses", 500, say("no accounts have quota left"), e.QuotaExceededError),
     ("compatible", 503, say("No accounts available"), e.ServerError),
+    # an exception of Bedrock in the words of a gateway
+    ("compatible", 400, say("ModelTimeoutException: the model did not answer"), e.ServerError),
+    ("compatible", 500, say("An error occurred (AccessDeniedException) when calling"), e.PermissionDeniedError),
+    ("anthropic", 400, say("ExpiredTokenException - sign in"), e.AuthenticationError),
+    ("responses", 200, say("BedrockException: ServiceUnavailableException"), e.OverloadedError),
+    ("compatible", 400, say("ValidationException: the field a is wrong"), e.InvalidRequestError),
+    ("compatible", 200, say("Too many tokens, please wait."), e.RateLimitError),
+    # Tencent Cloud
+    ("compatible", 200, {"Response": {"Error": {"Code": "AuthFailure", "Message": "the key is invalid, check your "
+        "API key"}}}, e.AuthenticationError),
+    ("compatible", 200, {"Error": {"Code": "RequestLimitExceeded", "Message": "slow down"}}, e.RateLimitError),
+    ("compatible", 200, {"Response": {"Error": {"Code": "a", "Message": "账户余额不足"}, "RequestId": "r"}},
+        e.QuotaExceededError),
+    ("compatible", 400, {"Response": {"Error": {"Code": "InvalidParameter", "Message": "n is wrong"}}},
+        e.InvalidRequestError),
     # an error within the error, as an object
     ("openrouter", 429, raw(say("Rate limit exceeded")), e.RateLimitError),
     ("openrouter", 429, raw({"detail": "You have used all of your credits."}), e.QuotaExceededError),
@@ -79,7 +94,7 @@ KINDS: list[Any] = [
         e.ContentFilterError,
     ),
     ("openrouter", 502, raw(None), e.ServerError),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("wire", "status", "body", "kind"), KINDS)
@@ -150,6 +165,24 @@ FIELDS: list[Any] = [
 @pytest.mark.parametrize(("wire", "words", "field"), FIELDS)
 def test_the_field_that_an_error_names_is_left_out(wire: str, words: str, field: str) -> None:
     assert at(second(wire, say(words), asking(wire)), field) is None
+
+
+AFFORDABLE: list[Any] = [
+    ("max_tokens limit exceeded: 64000 > 9577. Raise the limit of the key", 9577),
+    ("The limit of this key: max_tokens limit exceeded: 64000 > 1,024", 1024),
+]
+
+
+@pytest.mark.parametrize(("words", "most"), AFFORDABLE)
+def test_the_output_of_a_limited_key_is_lowered(words: str, most: int) -> None:
+    again = second("openrouter", say(words, code=402), asking("openrouter", max_output_tokens=64000), 402)
+    assert at(again, "max_tokens") == most
+
+
+def test_a_prompt_that_a_key_may_not_pay_is_not_sent_again() -> None:
+    error = refused("openrouter", 402, say("Prompt tokens limit exceeded: 230799 > 91442", code=402))
+    assert (type(error), error.retryable) == (e.QuotaExceededError, False)
+    assert not spoken("openrouter").adapt_encoding(asking("openrouter", max_output_tokens=300000), error)
 
 
 def test_an_output_above_the_rest_of_the_window_is_lowered() -> None:
