@@ -184,7 +184,8 @@ _REFUSAL = regex(r"invalid (request|argument|parameter|schema)|bad request|unpro
 
 _TEMPLATE = regex(
     r"(render|apply)\w* (the )?(prompt|(chat |prompt )?template)|jinja (exception|error)"
-    r"|(chat|prompt) template (error|fail)"
+    r"|(chat|prompt) template (error|fail)|issue with the model's prompt template"  # LM Studio
+    r"|while executing \w+(expression|statement) at line|unknown \w* ?(\([\w-]+\) )?filter\b"  # llama.cpp
 )
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)

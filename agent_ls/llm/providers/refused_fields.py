@@ -27,7 +27,7 @@ _REFUSED = regex(
 )
 # A refused value. examples: temperature may only be set to 1 / `reasoning_effort` must be one of `none` or `default`
 _VALUE = regex(
-    r"\bmust (be|have|start)\b|should (be|have|match)|may (only|not) be|does not match any|unknown variant"
+    r"\bmust (be|have|start|contain)\b|should (be|have|match)|may (only|not) be|does not match any|unknown variant"
     r"|supported (\w+ )?values|out of range|\b\d+ is invalid|\bfield required",
     re.IGNORECASE,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.llm import errors as e
-from tests.llm.providers.test_refusals import asking, at, second, spoken
+from tests.llm.providers.test_refusals import JSON, asking, at, second, spoken
 from tests.llm.reports.chat import say
 from tests.llm.reports.test_error_kinds import refused
 from tests.llm.reports.test_resent_requests import called, sent
@@ -25,6 +25,11 @@ KINDS: list[Any] = [
     ("llamacpp", 500, say("Failed to apply chat template: expected value expression"), e.InvalidRequestError),
     ("compatible", 500, say("Jinja Exception: unexpected message role."), e.InvalidRequestError),
     ("vllm", 200, say("Chat template error: 'bool' object is not callable"), e.InvalidRequestError),
+    ("llamacpp", 500, say("While executing ForStatement at line 2: Expected iterable"), e.InvalidRequestError),
+    ("lmstudio", 200, {"error": "Unknown StringValue filter: safe"}, e.InvalidRequestError),
+    ("lmstudio", 500, say("x is undefined. It is an issue with the model's prompt template."), e.InvalidRequestError),
+    ("compatible", 500, say("Unknown (built-in) filter 'map' for type String"), e.InvalidRequestError),
+    ("compatible", 500, say("While executing the request at line 3, the worker was lost"), e.ServerError),
     ("compatible", 500, say("Failed to read the page template: disk error"), e.ServerError),
     # a function of NVIDIA that is down for a while
     ("responses", 400, say("Function id '1': DEGRADED function cannot be invoked"), e.ServerError),
@@ -191,3 +196,16 @@ def test_an_output_above_the_rest_of_the_window_is_lowered() -> None:
         "compatible", {"code": 20015, "message": words}, asking("compatible", max_output_tokens=8192)
     )
     assert 5_000 < at(again, "max_tokens") < 8192 - (33802 - 32768)
+
+
+WORD = [
+    "messages must contain the word 'json' to use json_object",
+    "The input must contain 'json' in some form for 'text.format'",
+    "To use JSON mode, the prompt must contain the word JSON",
+    "'messages' must contain the word 'json', to use 'response_format'",
+]
+
+
+@pytest.mark.parametrize("words", WORD)
+def test_a_format_that_needs_a_word_is_left_out(words: str) -> None:
+    assert at(second("compatible", say(words), asking("compatible", **JSON)), "response_format") is None

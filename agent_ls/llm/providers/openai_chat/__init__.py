@@ -63,7 +63,7 @@ _DROPPABLE = {
     "stream": r"\bstreaming\b",
     "tool_choice": "",
     "response_format.json_schema.strict": "",
-    "response_format": r"json mode|structured output",
+    "response_format": r"json mode|structured output|\btext\.format\b|json_object",
 }
 # Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
 _NEEDS_TOOLS = regex(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)
