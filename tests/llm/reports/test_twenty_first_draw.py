@@ -32,7 +32,10 @@ DEGRADED = {
     "title": "Bad Request",
     "detail": "Function id '3b97': DEGRADED function cannot be invoked",
 }
-NIM = "Upstream provider NIM returned HTTP 400.\nCategory: invalid_request_error\nMapped message: Invalid request sent to provider.\n\nUpstream error:\n"  # noqa: E501
+NIM = (
+    "Upstream provider NIM returned HTTP 400.\nCategory: invalid_request_error\nMapped message: Invalid request sent "
+    "to provider.\n\nUpstream error:\n"
+)
 PUBLISHER = (
     "Publisher Model `projects/1/locations/us/publishers/google/models/m` was not found or your project does not have "
     "access to it. Please ensure you are using a valid model version."
