@@ -37,103 +37,76 @@ def anthropic(kind: str, message: str) -> Any:
 
 KINDS: list[Any] = [
     reported("dwgx/WindsurfAPI#102", "compatible", 200, say("The model produced an invalid tool call."),
-        e.ProviderError, "invalid tool call",
-        what="chat-servers, passed: a proxy states that the model wrote an invalid call"),
-    reported("anthropics/claude-code#236", "anthropic", 429, {"message": BUSY}, e.RateLimitError, "Too many",
-        what="anthropic, passed: Bedrock limits the rate in words of tokens"),
-    reported("hyunhwan-bcm/MARRVEL_MCP#225", "compatible", 400, say(THROTTLED), e.RateLimitError, "Too many",
-        what="chat-servers, failed: an exception of throttling with status 400 is not tried again"),
-    reported("ranxianglei/billion-context-pi#169", "compatible", 200, {"message": BUSY}, e.RateLimitError, "Too many",
-        what="chat-servers, flaw: a limit of Bedrock within a stream is not known as one"),
+        e.ProviderError, "invalid tool call"),
+    reported("anthropics/claude-code#236", "anthropic", 429, {"message": BUSY}, e.RateLimitError, "Too many"),
+    reported("hyunhwan-bcm/MARRVEL_MCP#225", "compatible", 400, say(THROTTLED), e.RateLimitError, "Too many"),
+    reported("ranxianglei/billion-context-pi#169", "compatible", 200, {"message": BUSY}, e.RateLimitError, "Too many"),
     reported("songquanpeng/one-api#1503", "compatible", 200,
         say("Open api daily request limit reached", type="baidu_error", param="", code=17), e.QuotaExceededError,
-        "daily",
-        what="chat-servers, passed: a limit per day of Baidu, through a proxy"),
+        "daily"),
     reported("666ghj/BettaFish#585", "compatible", 429, [exhausted("Resource has been exhausted (e.g. check quota).")],
-        e.RateLimitError, "exhausted",
-        what="chat-servers, passed: Gemini is exhausted, in a list"),
+        e.RateLimitError, "exhausted"),
     reported("cline/cline#5301", "openrouter", 429,
         say("Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day",
-            code=429), e.QuotaExceededError, "free-models-per-day",
-        what="chat-servers, passed: the free requests of a day are used"),
+            code=429), e.QuotaExceededError, "free-models-per-day"),
     reported("huggingface/agents-course#386", "compatible", 402,
         {"error": "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get "
-            "20x more monthly included credits."}, e.QuotaExceededError, "monthly",
-        what="chat-servers, passed: the monthly credits of Hugging Face are used"),
+            "20x more monthly included credits."}, e.QuotaExceededError, "monthly"),
     reported("open-assistant-org/open-assistant#80", "openrouter", 402,
         say("Insufficient credits. Add more using the settings", code=402, metadata={"limit_source":
             "openrouter_credits", "remedy_hint": "Add credits, or lower max_tokens"}), e.QuotaExceededError,
-        "Insufficient",
-        what="chat-servers, passed: credits of OpenRouter are used, with hints beside"),
+        "Insufficient"),
     reported("SUSYUSTC/MathTranslate#21", "compatible", 200,
         {"Response": {"Error": {"Code": "RequestLimitExceeded", "Message":
             "您当前每秒请求 `6` 次，超过了每秒频率上限 `5`，请稍后重试。"}, "RequestId": "r"}}, e.RateLimitError,
-        "频率",
-        what="chat-servers, flaw: the words of a limit of Tencent Cloud are lost"),
+        "频率"),
     reported("ddean2009/MoneyPrinterPlus#53", "compatible", 200,
         {"Response": {"Error": {"Code": "UnsupportedOperation.PkgExhausted", "Message": "The resource pack allowance "
-            "has been exhausted, please check your resource pack."}, "RequestId": "r"}}, e.QuotaExceededError, "pack",
-        what="chat-servers, failed: a used resource pack of Tencent Cloud is tried again"),
+            "has been exhausted, please check your resource pack."}, "RequestId": "r"}}, e.QuotaExceededError, "pack"),
     reported("anthropics/claude-code#1466", "anthropic", 400,
         {"message": "Invocation of model ID anthropic.claude-sonnet-4 with on-demand throughput isn\u2019t supported. "
             "Retry your request with the ID or ARN of an inference profile that contains this model."},
-        e.NotFoundError, "on-demand",
-        what="anthropic, passed: a model of Bedrock is not offered on demand"),
+        e.NotFoundError, "on-demand"),
     reported("danilofalcao/jarvis#62", "compatible", 402,
         say("Insufficient Balance", type="unknown_error", param=None, code="invalid_request_error"),
-        e.QuotaExceededError, "Balance",
-        what="chat-servers, passed: DeepSeek states a used balance"),
+        e.QuotaExceededError, "Balance"),
     reported("egoist/chatwise-releases#1023", "responses", 400,
         say("Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again "
             "with the new parameter.", type="invalid_request_error", param=None, code="unsupported_parameter"),
-        e.InvalidRequestError, "moved",
-        what="responses, passed: the Responses API refuses a body of the other API"),
+        e.InvalidRequestError, "moved"),
     reported("harry0703/MoneyPrinterTurbo#279", "compatible", 403,
         {"status_code": 403, "request_id": "r", "code": "AccessDenied.Unpurchased", "message": "Access to model "
             "denied. Please make sure you are eligible for using the model.", "output": None, "usage": None},
-        e.PermissionDeniedError, "eligible",
-        what="chat-servers, passed: a model of DashScope is not bought"),
+        e.PermissionDeniedError, "eligible"),
     reported("zhayujie/CowAgent#2024", "compatible", 200,
-        {"error_code": 17, "error_msg": "Open api daily request limit reached"}, e.QuotaExceededError, "daily",
-        what="chat-servers, passed: a limit per day of Baidu with status 200"),
+        {"error_code": 17, "error_msg": "Open api daily request limit reached"}, e.QuotaExceededError, "daily"),
     reported("continuedev/continue#11823", "zai", 429, say("余额不足或无可用资源包,请充值。", code="1113"),
-        e.QuotaExceededError, "余额",
-        what="chat-servers, passed: a balance of Zhipu is used"),
+        e.QuotaExceededError, "余额"),
     reported("anthropics/claude-code#9201", "anthropic", 429,
         anthropic("1113", "Insufficient balance or no resource package. Please recharge."), e.QuotaExceededError,
-        "recharge",
-        what="anthropic, passed: a used balance of Z.ai is a 429"),
+        "recharge"),
     reported("yilewang/llm-for-zotero#17", "compatible", 429,
-        {"error": {"code": "1302", "message": "您的账户已达到速率限制，请您控制请求频率"}}, e.RateLimitError, "速率",
-        what="chat-servers, passed: Zhipu limits the rate"),
+        {"error": {"code": "1302", "message": "您的账户已达到速率限制，请您控制请求频率"}}, e.RateLimitError, "速率"),
     reported("zai-org/GLM-5#78", "anthropic", 200,
-        {"error": {"message": "[1302][您的账户已达到速率限制，请您控制请求频率]"}}, e.RateLimitError, "1302",
-        what="anthropic, passed: Zhipu limits the rate within a stream"),
+        {"error": {"message": "[1302][您的账户已达到速率限制，请您控制请求频率]"}}, e.RateLimitError, "1302"),
     reported("Alishahryar1/free-claude-code#1223", "anthropic", 429, anthropic("rate_limit_error", KIMI),
-        e.QuotaExceededError, "insufficient balance",
-        what="anthropic, passed: a proxy quotes a suspended account as a limited rate"),
+        e.QuotaExceededError, "insufficient balance"),
     reported("MiniMax-AI/MiniMax-M2.7#36", "anthropic", 429,
         anthropic("rate_limit_error", "usage limit exceeded, 5-hour usage limit reached for Token Plan Starter (0/0 "
-            "used), resets at 2026-05-15T15:00:00Z (2056)"), e.QuotaExceededError, "5-hour",
-        what="anthropic, passed: a plan of MiniMax is used for five hours"),
+            "used), resets at 2026-05-15T15:00:00Z (2056)"), e.QuotaExceededError, "5-hour"),
     reported("MiniMax-AI/MiniMax-M3#6", "anthropic", 500, anthropic("api_error", "unknown error, 999 (1000)"),
-        e.ServerError, "999",
-        what="anthropic, passed: MiniMax fails without a reason"),
+        e.ServerError, "999"),
     reported("Gitlawb/openclaude#1554", "compatible", 402,
         say("Free quota used (30 requests / 5h). Resets at 10:00 UTC. Top up for unlimited access.",
-            type="insufficient_quota", code="free_quota_exceeded"), e.QuotaExceededError, "Free quota",
-        what="chat-servers, passed: a free quota is used"),
+            type="insufficient_quota", code="free_quota_exceeded"), e.QuotaExceededError, "Free quota"),
     reported("MiniMax-AI/MiniMax-M2#62", "anthropic", 500, anthropic("api_error", "insufficient balance (1008)"),
-        e.QuotaExceededError, "1008",
-        what="anthropic, passed: a used balance of MiniMax is a 500"),
+        e.QuotaExceededError, "1008"),
     reported("modelscope/modelscope#1691", "compatible", 429,
         {"error": {"http_code": "429", "message": "insufficient balance (1008)", "type": "insufficient_balance_error"},
-            "request_id": "r"}, e.QuotaExceededError, "1008",
-        what="chat-servers, passed: a used balance of MiniMax is a 429"),
+            "request_id": "r"}, e.QuotaExceededError, "1008"),
     reported("dzhng/deep-research#83", "compatible", 422,
         say("invalid input error", type="Invalid input", code="Invalid input", status=422), e.InvalidRequestError,
-        "invalid input",
-        what="chat-servers, passed: Azure says only invalid input"),
+        "invalid input"),
 ]  # fmt: skip
 
 
@@ -152,13 +125,11 @@ WRONG_KIND = {
     "message": "Invalid 'input[91].id': 'fc_7d'. Expected an ID that begins with 'ctc'.",
 }
 ITEMS: list[Any] = [
-    reported("continuedev/continue#11689", 400, WRONG_ID,
-        what="responses, passed: an item has an id of another kind"),
+    reported("continuedev/continue#11689", 400, WRONG_ID),
     reported("Alishahryar1/free-claude-code#1826", 400,
         say("Upstream provider OpenAI returned HTTP 400.\nCategory: invalid_request_error\nMapped message: Invalid "
             f"request sent to provider.\n\nUpstream error:\n{json.dumps(WRONG_KIND)}\n\nRequest ID: req_1",
-            type="invalid_request_error", param=None, code=None),
-        what="responses, passed: a proxy quotes that an id is of another kind"),
+            type="invalid_request_error", param=None, code=None)),
 ]  # fmt: skip
 
 
@@ -167,12 +138,7 @@ def test_refused_items_of_earlier_answers_are_left_out(status: int, body: Any) -
     assert refuses_reasoning(refused("responses", status, body))
 
 
-@pytest.mark.report(
-    "decolua/9router#1081",
-    "Vertex AI refuses a tool by its place, through a proxy",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("decolua/9router#1081")
 def test_the_tool_of_a_place_at_vertex_is_named() -> None:
     detail = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [{"field": PLACE, "description":
         VALUE}]}  # fmt: skip
@@ -185,12 +151,7 @@ def test_the_tool_of_a_place_at_vertex_is_named() -> None:
     assert "list" in error.hint
 
 
-@pytest.mark.report(
-    "musistudio/claude-code-router#632",
-    "ModelScope has no calls for a model",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("musistudio/claude-code-router#632")
 def test_a_model_that_may_not_call_tools_is_asked_without() -> None:
     quoted = json.dumps({**say("<400> InternalError.Algo.InvalidParameter: The tool call is not supported.", param=None,
         code="invalid_parameter_error", type="invalid_request_error"), "request_id": "r"})  # fmt: skip
@@ -198,12 +159,7 @@ def test_a_model_that_may_not_call_tools_is_asked_without() -> None:
     assert not second("compatible", body, asking("compatible")).get("tools")
 
 
-@pytest.mark.report(
-    "databricks/databricks-sdk-go#1076",
-    "a model of Databricks takes no tools",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("databricks/databricks-sdk-go#1076")
 def test_a_model_at_databricks_without_tools_is_asked_without() -> None:
     body = {"error_code": "BAD_REQUEST", "message": 'Bad request: parameter "tools" is not supported'}
     assert not second("compatible", body, asking("compatible")).get("tools")
@@ -213,12 +169,10 @@ MOON = "tools.function.parameters is not a valid moonshot flavored json schema, 
 RESENT: list[Any] = [
     reported("earendil-works/pi#4138", with_schema(properties={"source": {}}), 400,
         say("Error from provider: Provider returned error\n" + json.dumps(say(f"{MOON}type is not defined>"))),
-        has_typed_schema,
-        what="chat-servers, passed: Moonshot wants a type, in an error within an error"),
+        has_typed_schema),
     reported("continuedev/continue#11600", called("a"), 400,
         say("thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"),
-        lambda body: all(it["reasoning_content"] for it in body["messages"] if it["role"] == "assistant"),
-        what="chat-servers, passed: Moonshot wants reasoning beside calls"),
+        lambda body: all(it["reasoning_content"] for it in body["messages"] if it["role"] == "assistant")),
 ]  # fmt: skip
 
 
@@ -232,11 +186,9 @@ def test_what_is_sent_is_accepted_at_the_latest_the_second_time(
 LIMITS: list[Any] = [
     reported("astrio-labs/forall#76",
         say("litellm.APIError: APIError: OpenrouterException - " + json.dumps(say(f"{MORE}2666. To increase, visit the "
-            "settings", code=402, metadata={"provider_name": None})), code="402"), 402, 2666,
-        what="chat-servers, passed: LiteLLM quotes what OpenRouter can afford"),
+            "settings", code=402, metadata={"provider_name": None})), code="402"), 402, 2666),
     reported("cline/cline#940", say("max_tokens limit exceeded: 64000 > 9577. To increase, create another key",
-        code=402), 402, 9577,
-        what="chat-servers, failed: the output limit of a key is not used"),
+        code=402), 402, 9577),
 ]  # fmt: skip
 
 
