@@ -117,9 +117,8 @@ class LoopThread:
             raise (_ending() if self._has_stopped else CancelledError()) from None
         except BaseException:
             future.cancel()
-            self._portal.call(
-                work.ended
-            )  # Ctrl+C: what is cancelled, such as a turn, ends before the program goes on
+            # Ctrl+C: what is cancelled, such as a turn, ends before the program goes on.
+            self._portal.call(work.ended)
             raise
         return work.result()
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
+from agent_ls.environments.local.environ import WINDOWS_NAMES
 from agent_ls.mcp.foreign_keys import (
     ALLOWED,
     APPROVALS,
@@ -29,18 +30,7 @@ _OF_OPENCODE = regex(r"(?<!\$)\{env:([A-Za-z_]\w*)\}")
 _BARE = regex(r"\A((?:\w+ )?)\$([A-Z_][A-Z0-9_]*)\Z")
 _INSIDE = regex(r"(?<![\w$\\])\$([A-Z_][A-Z0-9_]+)\b")
 _OF_WINDOWS = regex(r"%([A-Za-z_]\w{2,}(?:\(x86\))?)%")
-_WINDOWS_NAMES = (
-    *(
-        "APPDATA",
-        "LOCALAPPDATA",
-        "PROGRAMDATA",
-        "ALLUSERSPROFILE",
-        "PROGRAMFILES",
-        "PROGRAMFILES(X86)",
-        "PUBLIC",
-    ),
-    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "COMPUTERNAME"),
-)
+_WINDOWS_NAMES = WINDOWS_NAMES | {"ALLUSERSPROFILE", "COMPUTERNAME", "PUBLIC"}
 _METADATA = regex(r"/\.well-known/(?:oauth-authorization-server|openid-configuration)")
 _LOGIN_SERVERS = ("authServerMetadataUrl", "auth_server_metadata_url", "authorizationServerUrl", "issuer")
 _LINE = regex(r"[\w.-]+ +\S")

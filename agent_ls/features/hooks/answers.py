@@ -73,9 +73,8 @@ def parse_answer(exit_code: int, stdout: str, stderr: str, event: str) -> HookAn
             return HookAnswer(problem="the hook printed neither a JSON object nor a short text")
         return HookAnswer(context=stdout.strip()[:MAX_CONTEXT] if event in CONTEXT_EVENTS else "")
     try:
-        read = json.loads(
-            stdout[begin.start() :], strict=False
-        )  # scripts of shells do not escape line breaks
+        # Not strict, because scripts of shells do not escape line breaks.
+        read = json.loads(stdout[begin.start() :], strict=False)
     except (ValueError, RecursionError):
         return HookAnswer(problem="the hook printed a JSON object that cannot be read, or several")
     return _answer(read, event)
