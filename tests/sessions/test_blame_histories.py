@@ -218,6 +218,25 @@ def test_similar_texts_are_split_like_any_text(share: int, pieces: tuple[str, ..
         assert texts.split(text) == [" ".join(line.split()) for line in split_lines(text)]
 
 
+FILE_PIECES = (b"a", b" ", b"\n", b"\r\n", b"\r", "ä".encode(), b"\xe4", b"\xed\xa0\x80", b"\x1b$B", b"")
+STARTS = (b"", b"\xef\xbb\xbf", b"\xff\xfe", b"# coding: iso-2022-jp\n", b"# coding: latin-1\n")
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("share", range(4))
+def test_similar_files_are_split_like_any_file(share: int, start: bytes) -> None:
+    chance, texts, data = random.Random(share), SimilarTexts(), b""
+    for _ in range(300):
+        at = chance.randrange(len(data) + 1)
+        if chance.randrange(10) == 0:
+            data = data[:at]
+        added = b"".join(chance.choice(FILE_PIECES) for _ in range(3))
+        data = data[:at] + added + data[at + chance.randrange(4) :]
+        file = chance.choice((b"", start)) + data
+        expected = [" ".join(line.split()) for line in split_lines(decode(file).text)]
+        assert texts.split_file(file) == expected
+
+
 def test_the_calls_of_a_blame_grow_with_the_writes_and_not_with_the_lines(tmp_path: Path) -> None:
     text = [f"value_{number} = {number}\n" for number in range(50_000)]
     texts = ["".join(text)]

@@ -244,7 +244,7 @@ class _FileHistory:
                 self._contents[key] = self.current  # of large files, only contents before a write are stored
             else:
                 self._contents[key] = (
-                    None if data is None or looks_binary(data) else self._lines.split(decode(data).text)
+                    None if data is None or looks_binary(data) else self._lines.split_file(data)
                 )
         return self._contents[key]
 
