@@ -428,12 +428,19 @@ def join_sentences(message: str, hint: str) -> str:
 DISPLAY_LINE_CHARS = 200
 
 # Characters that hide or reorder text: control characters, and marks of the reading direction.
-_UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+_UNSEEN = dict.fromkeys(
+    [
+        *(0x200E, 0x200F, 0xFEFF),
+        *(code for first, last in ((0, 8), (0xB, 0x1F), (0x7F, 0x9F)) for code in range(first, last + 1)),
+        *(*range(0x2028, 0x202F), *range(0x2066, 0x206A)),
+    ],
+    " ",
+)
 
 
 def to_display_line(text: str, max_chars: int = DISPLAY_LINE_CHARS) -> str:
     """Return the text as one line without invisible characters. A text over `max_chars` ends with an ellipsis."""
-    words = " ".join(_UNSEEN.sub(" ", text).split())
+    words = " ".join(text.translate(_UNSEEN).split())
     return words if len(words) <= max_chars else f"{words[: max_chars - 1].rstrip()}…"
 
 

@@ -17,11 +17,10 @@ from agent_ls.loop.events.types import EndReason, QuestionAnswered, QuestionAske
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import Input
 from agent_ls.loop.turns import AssistantTurn, Turn
-from agent_ls.patterns import regex
 from agent_ls.tools.base import Question, QuestionReply
 
-_CLOSING = regex("[\\s*_`\"'”’»)\\]!！\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]+$")
-"""Quotes, brackets and markup after a sentence, a second mark (`?!`), and pictographs."""
+_CLOSING = "*_`\"'”’»)]!！\u200d\ufe0f"
+"""Quotes, brackets and markup after a sentence, and a second mark (`?!`)."""
 
 
 class UnknownQuestionError(SessionError):
@@ -152,4 +151,10 @@ def resting_state(reason: EndReason, turns: Sequence[Turn], queue: Sequence[Inpu
 
 def ends_with_question(text: str) -> bool:
     """Return whether the last sentence is a question, ignoring what closes it."""
-    return _CLOSING.sub("", text).endswith(("?", "？", "؟"))
+    last = next((char for char in reversed(text) if not _closes(char)), "")
+    return last in ("?", "？", "؟")
+
+
+def _closes(char: str) -> bool:
+    is_pictograph = "\u2600" <= char <= "\u27bf" or "\U0001f000" <= char <= "\U0001faff"
+    return char.isspace() or char in _CLOSING or is_pictograph

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -140,7 +139,12 @@ class LocalEnvironment:
         return _PLATFORMS.get(sys.platform, "linux")
 
     def os_version(self) -> str:
-        return f"{platform.system()} {platform.release()}"
+        if sys.platform == "win32":
+            import platform  # imported here, because only Windows needs it
+
+            return f"{platform.system()} {platform.release()}"
+        system = os.uname()
+        return f"{system.sysname} {system.release}"
 
     async def read_bytes(self, path: str, max_bytes: int = READ_LIMIT_BYTES) -> bytes:
         if max_bytes == READ_LIMIT_BYTES:

@@ -49,7 +49,7 @@ class Topic:
 
 
 def _any(*words: str) -> re.Pattern[str]:
-    return re.compile("|".join(words))
+    return regex("|".join(words))
 
 
 _NOT = r"(?:\bnot|n't|\bnever|\bno longer)(?: be| been| currently| yet| a| an| exactly)*"

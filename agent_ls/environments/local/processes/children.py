@@ -117,7 +117,7 @@ class Children:
         elif words:
             _check_program(words[0], folder, environ.get("PATH"))
         environ[MARK_VARIABLE] = self._environ.get(MARK_VARIABLE, "") + mark
-        argv = self._trees.argv(command, words)
+        argv = await self._trees.argv(command, words)
         return CommandLaunch(
             options.shown or command,
             argv,

@@ -41,7 +41,7 @@ class Trees(Protocol):
 
     async def initialize(self) -> None: ...
 
-    def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
+    async def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
         """Return `argv` if it is not empty, else the program and the arguments that run `command` in a shell.
 
         Raises:

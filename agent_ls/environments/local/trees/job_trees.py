@@ -45,7 +45,7 @@ class JobTrees:
 
     async def initialize(self) -> None: ...
 
-    def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
+    async def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
         if not argv and "\n" in command.strip():
             raise ProcessStartError(
                 "cmd.exe runs only the first of several lines: join the lines with &&, or put them into a "

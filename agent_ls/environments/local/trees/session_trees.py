@@ -33,15 +33,14 @@ class SessionTrees:
         self._grace_seconds = grace_seconds
         self._orphans: set[Row] = set()
         self._orphans_lock = threading.Lock()
-        self._launcher: tuple[str, ...] = ()
         self.adopts_orphans = False
 
     async def initialize(self) -> None:
         self.adopts_orphans = process_tree.adopt_orphans()
-        self._launcher = await _death_signal_launcher()
 
-    def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
-        return (*self._launcher, *(argv or (default_shell(), "-c", command)))
+    async def argv(self, command: str, argv: Sequence[str]) -> Sequence[str]:
+        # The launcher is tried at the first command: a session would wait for the trial when it starts.
+        return (*await _death_signal_launcher(), *(argv or (default_shell(), "-c", command)))
 
     async def start(self, launch: CommandLaunch, *, stdin: int, stdout: int, stderr: int) -> StartedProcess:
         since = adoption.now_ticks() if self.adopts_orphans else 0
