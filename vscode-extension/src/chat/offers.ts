@@ -1,6 +1,6 @@
 // Completions for `@` and `/` in the prompt, from this editor and from the server.
 import * as vscode from "vscode";
-import { type CommandInfo, type InputPart, MODES } from "../connection/protocol";
+import { type CommandInfo, type InputPart, MODE_WORDS, MODES } from "../connection/protocol";
 import type { TerminalTexts } from "../context/terminal_text";
 import type { Sessions } from "../sessions/session";
 import type { Attachment, Offer } from "../webview/messages";
@@ -143,7 +143,7 @@ export class Offers {
     const offer = (words: string, detail: string, runs: boolean): Offer => ({ icon: runs ? "play" : "terminal", label: `/${words}`, detail, insert: `/${words}${runs ? "" : " "}`, token: null, runs });
     const theirs = known.map(({ name, description, argumentHint }) => offer(name, [argumentHint ?? "", description].filter((word) => word !== "").join(" — "), false));
     const ours = Object.entries(CLIENT_COMMANDS).flatMap(([name, { description }]) =>
-      name === "mode" ? MODES.map((mode) => offer(`mode ${mode}`, description, true)) : [offer(name, description, true)]);
+      name === "mode" ? MODES.map((mode) => offer(`mode ${mode}`, MODE_WORDS[mode], true)) : [offer(name, description, true)]);
     const wanted = query.toLowerCase();
     const all = [...theirs, ...ours].filter(({ label, detail }) => label.includes(wanted) || (wanted.length > 2 && detail.toLowerCase().includes(wanted)));
     return all.sort((a, b) => Number(b.label.startsWith(`/${wanted}`)) - Number(a.label.startsWith(`/${wanted}`)));

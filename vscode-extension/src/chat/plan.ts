@@ -1,14 +1,14 @@
 // The plan of a session in mode plan, as a document that the user edits and accepts.
 import * as vscode from "vscode";
-import type { Requests } from "../connection/protocol";
+import { MODE_WORDS, type Requests } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import { planOf } from "../snapshot/snapshot";
 
 type NextMode = Requests["agent/acceptPlan"]["params"]["mode"];
 
 const MODES: readonly (vscode.QuickPickItem & { readonly mode: NextMode })[] = [
-  { label: "Ask", description: "asks before commands, and once before edits", mode: "ask" },
-  { label: "Edits", description: "asks before commands only", mode: "edits" },
+  { label: "Ask", description: MODE_WORDS.ask, mode: "ask" },
+  { label: "Edits", description: MODE_WORDS.edits, mode: "edits" },
 ];
 
 /** Context key with the URIs of the plan documents. It enables the button and the keybinding that accept a plan. */

@@ -1,15 +1,10 @@
 // Lists to choose from: sessions, and the model, effort and mode of the current session.
 import * as vscode from "vscode";
-import type { Mode, ReviewMode, SessionInfo } from "../connection/protocol";
+import { MODES, MODE_WORDS, type ReviewMode, type SessionInfo } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import { runningRow } from "../sessions/rows";
 
-const MODES: readonly { readonly label: Mode; readonly description: string }[] = [
-  { label: "plan", description: "reads only" },
-  { label: "ask", description: "asks before commands, and once before edits" },
-  { label: "edits", description: "asks before commands" },
-  { label: "full", description: "asks only for actions that always need approval" },
-];
+const MODE_ROWS = MODES.map((mode) => ({ label: mode, description: MODE_WORDS[mode] }));
 
 const REVIEWS: readonly { readonly label: ReviewMode; readonly description: string }[] = [
   { label: "after", description: "edits are made in your files, and you keep or undo each edit afterwards" },
@@ -63,7 +58,7 @@ export async function chooseFolder(): Promise<string | null | undefined> {
 }
 
 async function chooseMode(sessions: Sessions): Promise<void> {
-  const chosen = await vscode.window.showQuickPick(MODES, { placeHolder: "Which actions of the agent need no approval?" });
+  const chosen = await vscode.window.showQuickPick(MODE_ROWS, { placeHolder: "Which actions of the agent need no approval?" });
   if (chosen) await sessions.configure({ mode: chosen.label });
 }
 

@@ -35,7 +35,14 @@ export const ABILITIES = {
   details: true,
 } as const;
 
-export const MODES: readonly Mode[] = ["plan", "ask", "edits", "full"];
+/** The modes, and what is asked about in each. */
+export const MODE_WORDS = {
+  plan: "reads only",
+  ask: "asks before commands, and once before edits",
+  edits: "asks before commands",
+  full: "asks only for actions that always need approval",
+} as const satisfies Record<Mode, string>;
+export const MODES = Object.keys(MODE_WORDS) as readonly Mode[];
 
 export type Method = keyof Requests;
 export type EventKind = keyof EventData;

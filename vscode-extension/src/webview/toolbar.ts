@@ -3,12 +3,12 @@ import { h, icon, textButton } from "./dom";
 import { type Entry, Menu } from "./menu";
 import type { FromView, SessionView } from "./messages";
 import { formatMoney } from "../snapshot/money";
-import type { ModelsResult } from "../connection/protocol";
+import { MODE_WORDS, type ModelsResult } from "../connection/protocol";
 
 type Send = (message: FromView) => void;
 
 const MODES: Readonly<Record<SessionView["mode"], string>> = { plan: "Plan", ask: "Ask", edits: "Edits", full: "Full" };
-const MODE_HELP = "Actions that need no approval. plan: only reading; ask: asks before commands and once before edits; edits: asks before commands; full: asks only for actions that always need approval";
+const MODE_HELP = ["Which actions of the agent are asked about.", ...Object.entries(MODE_WORDS).map(([mode, words]) => `${mode}: ${words}`)].join("\n");
 
 function formatCount(tokens: number): string {
   return tokens.toLocaleString("en");
