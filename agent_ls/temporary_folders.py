@@ -8,21 +8,40 @@ import stat
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 MIN_AGE_S = 24 * 3600
-"""How long nothing was made or removed in a folder that is removed. A new folder is not locked for a moment."""
+"""How long nothing was made or removed in a folder for commands before it is removed: one may still run."""
+
+UNLOCKED = "new-"
+"""Begins the name of a folder that is not locked yet, or cannot be. Such a folder is never removed."""
 
 _locks: dict[str, int] = {}
 
 
-def make_temporary_folder(prefix: str) -> str:
-    """Create a folder, and remove old ones with this prefix whose processes have ended."""
-    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+def make_temporary_folder(
+    prefix: str,
+    *,
+    place: str = "",
+    min_age_s: float = MIN_AGE_S,
+    before_removal: Callable[[str], None] | None = None,
+) -> str:
+    """Create a folder in `place`, by default the folder for temporary files, and remove those that are left there.
+
+    The other parameters are those of `remove_left_folders`, which runs in a thread.
+    """
+    place = os.path.realpath(place or tempfile.gettempdir())
+    folder = tempfile.mkdtemp(prefix=UNLOCKED + prefix, dir=place)
     if (lock := _lock(folder)) is not None:
+        unlocked, folder = folder, os.path.join(place, os.path.basename(folder).removeprefix(UNLOCKED))
+        os.rename(unlocked, folder)
         _locks[folder] = lock
     threading.Thread(
-        target=remove_left_folders, args=(prefix,), name=f"remove {prefix}*", daemon=True
+        target=remove_left_folders,
+        args=(prefix, place, min_age_s, before_removal),
+        name=f"remove {prefix}*",
+        daemon=True,
     ).start()
     return folder
 
@@ -34,19 +53,31 @@ def remove_temporary_folder(folder: str) -> None:
         os.close(lock)
 
 
-def remove_left_folders(prefix: str) -> None:
-    """Remove the old temporary folders of this user that no process has locked. Blocks."""
-    oldest = time.time() - MIN_AGE_S
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+def remove_left_folders(
+    prefix: str,
+    place: str = "",
+    min_age_s: float = MIN_AGE_S,
+    before_removal: Callable[[str], None] | None = None,
+) -> None:
+    """Remove the folders of this user in `place` that no process has locked. Blocks.
+
+    The lock decides, not the pid in a name: containers may share the place. `before_removal` is called with each.
+    """
+    newest = time.time() - min_age_s
+    with suppress(OSError), os.scandir(place or tempfile.gettempdir()) as entries:
         for entry in entries:
             if not entry.name.startswith(prefix):
                 continue
             with suppress(OSError):
                 facts = entry.stat(follow_symlinks=False)
-                is_old = stat.S_ISDIR(facts.st_mode) and facts.st_mtime < oldest
+                is_old = stat.S_ISDIR(facts.st_mode) and (not min_age_s or facts.st_mtime < newest)
                 if is_old and facts.st_uid == os.getuid() and (lock := _lock(entry.path)) is not None:
-                    shutil.rmtree(entry.path, ignore_errors=True)
-                    os.close(lock)
+                    try:
+                        if before_removal:
+                            before_removal(entry.path)
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                    finally:
+                        os.close(lock)
 
 
 def _lock(folder: str) -> int | None:

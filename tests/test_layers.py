@@ -314,7 +314,7 @@ ALLOWED: dict[str, set[str]] = {
     "library": {
         "argument_types", "own_code", "text",
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "services",
-        "sessions", "store.layout", "store.pages", "store.sessions", "store.worktrees", "tools",
+        "sessions", "store.layout", "store.pages", "store.sessions", "store.worktrees", "temporary_folders", "tools",
     },
     "__init__": {
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "review", "services",

@@ -14,6 +14,7 @@ import pytest
 
 from agent_ls.temporary_folders import (
     MIN_AGE_S,
+    UNLOCKED,
     make_temporary_folder,
     remove_left_folders,
     remove_temporary_folder,
@@ -60,6 +61,21 @@ def test_only_old_folders_without_a_process_are_removed(
     assert not left.exists()
     assert mine.exists() and young.exists() and (other / "deep").exists()
     assert len([it for it in tmp_path.iterdir() if it.name.startswith(PREFIX)]) == 4
+
+
+def test_young_folders_are_removed_too_if_no_age_is_wanted_but_never_one_that_is_being_made(
+    tmp_path: Path,
+) -> None:
+    mine = Path(make_temporary_folder(PREFIX, place=str(tmp_path)))
+    young, unlocked = tmp_path / f"{PREFIX}young", tmp_path / f"{UNLOCKED}{PREFIX}unlocked"
+    young.mkdir()
+    unlocked.mkdir()
+    make_old(unlocked)
+    seen: list[str] = []
+
+    remove_left_folders(PREFIX, str(tmp_path), 0, seen.append)
+
+    assert sorted(tmp_path.iterdir()) == sorted([mine, unlocked]) and seen == [str(young)]
 
 
 def test_an_own_folder_is_removed_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

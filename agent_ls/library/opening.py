@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -40,7 +38,8 @@ from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
-from agent_ls.store.worktrees import remove_worktree
+from agent_ls.store.worktrees import forget_worktree, remove_worktree
+from agent_ls.temporary_folders import make_temporary_folder, remove_temporary_folder
 from agent_ls.tools.base import Tool
 
 # Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.
@@ -48,6 +47,9 @@ logging.getLogger("agent_ls").addHandler(logging.NullHandler())
 
 MEMORY = Path("/dev/shm")
 """A folder in memory that Linux has."""
+
+LOG_PREFIX = "agent-ls-log-"
+"""Begins the name of the folder of a session that is not stored."""
 
 
 class SessionOpening(AbstractAsyncContextManager[AgentSession, None]):
@@ -219,9 +221,9 @@ def _choose_store(
 ) -> tuple[Path | None, Callable[[], None]]:
     """Return the folder of the sessions (None: the user's), and the function to call after the session."""
     if not stored:
-        place = MEMORY if os.access(MEMORY, os.W_OK) else None
-        made = Path(tempfile.mkdtemp(prefix=f"agent-ls-{os.getpid()}-", dir=place))
-        return made, partial(_remove, made)
+        place = str(MEMORY) if os.access(MEMORY, os.W_OK) else ""
+        made = make_temporary_folder(LOG_PREFIX, place=place, min_age_s=0, before_removal=_forget_worktrees)
+        return Path(made), partial(_remove, Path(made))
     return store_root(state_dir, personal), _nothing
 
 
@@ -229,7 +231,15 @@ def _remove(store: Path) -> None:
     """Delete a temporary store, and git's records of the worktrees in it in the user's repositories."""
     for place in (store / "worktrees").glob("*"):
         remove_worktree(place)
-    shutil.rmtree(store, ignore_errors=True)
+    remove_temporary_folder(str(store))
+
+
+def _forget_worktrees(store: str) -> None:
+    """Delete git's records of the worktrees in the store of a killed process."""
+    worktrees = Path(store, "worktrees")
+    for place in () if worktrees.is_symlink() else worktrees.glob("*"):
+        if not place.is_symlink():
+            forget_worktree(place)
 
 
 def _nothing() -> None:

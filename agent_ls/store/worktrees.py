@@ -86,15 +86,19 @@ def remove_worktree(place: Path) -> None:
 
     Files that cannot be deleted are left. Does not raise.
     """
-    if not place.is_dir():
-        return
+    if place.is_dir():
+        forget_worktree(place)
+        shutil.rmtree(place, onerror=_retry)
+
+
+def forget_worktree(place: Path) -> None:
+    """Delete git's records of a session's worktree in the repository. Does not raise."""
     for git_folder in _git_folders(place):
         # Delete the folder in the repository only if its `gitdir` file names this worktree.
         with suppress(OSError):
             named = Path((git_folder / "gitdir").read_text("utf-8", "surrogateescape").strip())
             if git_folder.parent.name == "worktrees" and named.parent.parent.samefile(place):
                 shutil.rmtree(git_folder, ignore_errors=True)
-    shutil.rmtree(place, onerror=_retry)
 
 
 def _git_folders(place: Path) -> set[Path]:

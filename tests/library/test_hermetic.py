@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tempfile
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 import agent_ls
+from agent_ls.library import opening
 from agent_ls.services.settings.state_folder import state_folder
 from tests.library.sessions import call
 from tests.support.fake_provider import FakeProvider, text
@@ -58,10 +61,31 @@ async def seen_by_the_model(tmp_path: Path, **given: Any) -> str:
     return str([request.messages, request.tools])
 
 
-def logs() -> list[Path]:
-    """Return the folders of sessions that are not stored, of this process."""
-    places = (Path("/dev/shm"), Path(tempfile.gettempdir()))
-    return [path for place in places for path in place.glob(f"agent-ls-{os.getpid()}-*")]
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder for sessions that are not stored, which no other test uses."""
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    monkeypatch.setattr(opening, "MEMORY", folder)
+    return folder
+
+
+def stores(memory: Path) -> list[Path]:
+    """Return the folders of sessions that are not stored."""
+    return [path for path in memory.iterdir() if not path.is_symlink()]
+
+
+async def wait_for_removals() -> None:
+    """Wait for the threads that remove what killed processes have left."""
+    for thread in threading.enumerate():
+        if thread.name == f"remove {opening.LOG_PREFIX}*":
+            await anyio.to_thread.run_sync(thread.join)
+
+
+async def make_repository(folder: Path) -> None:
+    who = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
+    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "first"]):
+        await anyio.run_process(["git", *words], cwd=folder)
 
 
 PERSONAL = ("foreign-skill", "shared-skill", "own-skill", "likes tabs", "lint_all")
@@ -97,19 +121,16 @@ async def test_sessions_of_programs_are_not_among_those_of_the_user(tmp_path: Pa
     assert len(list(user.glob("*/sessions/*"))) == 1
 
 
-async def test_a_session_that_is_not_stored_leaves_nothing(tmp_path: Path) -> None:
-    before = set(logs())
+async def test_a_session_that_is_not_stored_leaves_nothing(tmp_path: Path, memory: Path) -> None:
     assert "go" in await seen_by_the_model(tmp_path, stored=False)
-    assert set(logs()) <= before
+    assert stores(memory) == []
     assert not list(state_folder().glob("**/sessions/*"))
 
 
 async def test_a_worktree_of_a_session_that_is_not_stored_leaves_the_repository_as_it_was(
     tmp_path: Path,
 ) -> None:
-    who = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
-    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "first"]):
-        await anyio.run_process(["git", *words], cwd=tmp_path)
+    await make_repository(tmp_path)
     model = FakeProvider([call("write_file", file_path="new.txt", content="x\n"), text("Done.")])
     given: dict[str, Any] = {"provider": "anthropic", "adapters": {"anthropic": model}, "stored": False}
     async with agent_ls.open_session(
@@ -121,13 +142,59 @@ async def test_a_worktree_of_a_session_that_is_not_stored_leaves_the_repository_
     assert (tmp_path / "new.txt").read_text() == "x\n"
 
 
-async def test_the_log_of_a_session_that_is_not_stored_is_closed_to_other_users(tmp_path: Path) -> None:
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+import agent_ls
+from agent_ls.library import opening
+
+async def main(memory, folder):
+    opening.MEMORY = Path(memory)
+    model = agent_ls.ScriptedModel("One.")
+    session = await agent_ls.open_session(
+        folder, provider="test", adapters={"test": model}, stored=False, worktree="head", trusted=True
+    )
+    await session.ask("go")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.group("processes")
+@pytest.mark.skipif(os.name == "nt", reason="on Windows nothing is locked, so nothing is removed")
+async def test_what_a_killed_program_did_not_store_is_removed_by_the_next_session(
+    tmp_path: Path, memory: Path
+) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    for folder in (project, other / "deep"):
+        folder.mkdir(parents=True)
+    await make_repository(project)
+    await anyio.run_process([sys.executable, "-c", KILLED, str(memory), str(project)], check=False)
+    (left,) = stores(memory)
+    assert list((left / "workspaces").rglob("log.jsonl")) and list((project / ".git/worktrees").iterdir())
+    (memory / f"{opening.LOG_PREFIX}link").symlink_to(other)
+    (memory / f"{opening.LOG_PREFIX}linked").mkdir()
+    (memory / f"{opening.LOG_PREFIX}linked" / "worktrees").symlink_to(other)
+
+    model = FakeProvider([text("One."), text("Two.")])
+    given: dict[str, Any] = {"provider": "anthropic", "adapters": {"anthropic": model}, "stored": False}
+    async with agent_ls.open_session(tmp_path, **given) as first, agent_ls.open_session(tmp_path, **given):
+        await wait_for_removals()
+        assert len(stores(memory)) == 2
+        assert await first.ask("go") == "One." and await first.calls() == ()
+    assert not left.exists() and (other / "deep").exists()
+    assert not list((project / ".git" / "worktrees").glob("*"))
+
+
+async def test_the_log_of_a_session_that_is_not_stored_is_closed_to_other_users(
+    tmp_path: Path, memory: Path
+) -> None:
     model = FakeProvider([text("Done.")])
     given: dict[str, Any] = {"provider": "anthropic", "adapters": {"anthropic": model}, "stored": False}
-    before = set(logs())
     async with agent_ls.open_session(tmp_path, **given) as session:
         await session.ask("go")
-        (store,) = set(logs()) - before
+        (store,) = stores(memory)
         assert stat.S_IMODE(store.stat().st_mode) == 0o700
         assert await session.calls() == ()
     assert not store.exists()
