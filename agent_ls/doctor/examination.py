@@ -84,7 +84,7 @@ async def examine(*, asks_providers: bool, settings: Settings | None = None) -> 
     found = [_check_program(), *_check_system()]
     found += await anyio.to_thread.run_sync(lambda: [_check_state(), *_check_kept_keys(), *_check_log()])
     found += await anyio.to_thread.run_sync(_check_trust)
-    found += [await _check_sandbox(), await _check_read_only(settings)]
+    found += [await _check_sandbox(settings), await _check_read_only(settings)]
     found += [await _check_ripgrep(), await _check_git()]
     found += await anyio.to_thread.run_sync(lambda: [*_check_tool_packs(settings)])
     found += await anyio.to_thread.run_sync(lambda: [*_check_certificates(settings)])
@@ -116,11 +116,11 @@ def list_windows_limits() -> Iterator[DoctorFinding]:
         )
 
 
-async def _check_sandbox() -> DoctorFinding:
+async def _check_sandbox(settings: Settings) -> DoctorFinding:
     """Report the limits that a sandbox would enforce for a session in this folder."""
     text = "bubblewrap and seatbelt do not exist on Windows"
     if os.name == "posix":
-        places = await anyio.to_thread.run_sync(places_of, ".")
+        places = await anyio.to_thread.run_sync(lambda: places_of(".", settings=settings.paths))
         sandbox = SessionSandbox(
             SandboxSettings(enabled=True),
             lambda: places,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,17 @@ async def test_deleting_a_file_that_was_there_or_that_the_user_changed_is_refuse
         kinds = [record.error.type if record.error else "" for record in await session.calls()]
     assert kinds == ["", "PermissionError", "PermissionError"]
     assert sorted(os.listdir(project)) == ["new.txt", "old.txt"]
+
+
+@pytest.mark.req("X6")
+async def test_no_folder_for_temporary_files_is_made_if_the_setting_is_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    model = FakeProvider([call("shell", command="echo hi"), text("Done.")])
+    given = options(tmp_path, model, settings={"paths": {"temporary": "off"}}, trusted=True, mode="full")
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "Done."
+    assert not (temporary / f"agent-ls-{os.getuid()}").exists()

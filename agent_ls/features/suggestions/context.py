@@ -33,8 +33,7 @@ class SuggestionContext:
 
         It does not allow the folders that the settings add for sessions, or the folder for temporary files.
         """
-        denied = self.settings().paths.model_copy(update={"roots": [], "temporary": "off"})
-        return PathBounds(places_of(*folders, settings=denied))
+        return PathBounds(places_of(*folders, settings=self.settings().paths.without_added()))
 
     def clean(self, text: str) -> str:
         """Return the text with keys redacted."""

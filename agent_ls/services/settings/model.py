@@ -147,6 +147,10 @@ class PathSettings(_Section):
     denied: list[str] = []
     temporary: str = "auto"
 
+    def without_added(self) -> PathSettings:
+        """Return the settings of a policy that allows no folders besides the workspace."""
+        return self.model_copy(update={"roots": [], "temporary": "off"})
+
 
 class LoopDetectionSettings(_Section):
     """Whether the model is warned when its last `window` calls repeat a pattern of one to three calls (L9)."""

@@ -192,6 +192,7 @@ def _workspace(
 def _own_prompts(draft: SessionDraft) -> SessionPrompts:
     """Create the source of the system prompt and of the project's documents."""
     services, location, parts, gate = draft.services, draft.location, draft.parts, draft.permissions.gate
+    paths = draft.settings.paths.without_added()
     return SessionPrompts(
         PromptWorkspace(
             parts.local,
@@ -204,7 +205,7 @@ def _own_prompts(draft: SessionDraft) -> SessionPrompts:
             open_documents=services.document_versions if location.listed and not parts.recording else None,
             bounds=location.site.bounds
             if location.site
-            else lambda root: PathBounds(places_of(root, worktree=location.worktree_root)),
+            else lambda root: PathBounds(places_of(root, settings=paths, worktree=location.worktree_root)),
         ),
         facts=facts_from_json(draft.config.get("environment")),
         keep=lambda facts: draft.stored.remember({"environment": asdict(facts)}),
