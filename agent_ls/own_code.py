@@ -22,6 +22,10 @@ SHOWN_ERRORS = 3  # of an ExceptionGroup
 log = logging.getLogger(__name__)
 
 
+class ProgramExitError(RuntimeError):
+    """Code of a program raised what is no `Exception`, such as SystemExit. The text names its class."""
+
+
 class WrongValueError(TypeError):
     """The code of a program returned a value of a wrong type."""
 
@@ -34,9 +38,9 @@ def is_cancelled() -> bool:
 
 @contextmanager
 def exits_as_errors() -> Iterator[None]:
-    """Raise a RuntimeError for what else would end the loop or its tasks: SystemExit, GeneratorExit, a group of them.
+    """Raise a ProgramExitError for what else would end the loop or its tasks: SystemExit, GeneratorExit, a group.
 
-    A KeyboardInterrupt becomes a RuntimeError too, and ends the running of the loop from there, where no task group
+    A KeyboardInterrupt becomes one too, and ends the running of the loop from there, where no task group
     wraps it. The `with` block awaits the code of the program, and must not contain a `yield`.
     """
     task = _running_task()
@@ -46,12 +50,12 @@ def exits_as_errors() -> Iterator[None]:
         if isinstance(error, GeneratorExit) and _running_task() is not task:
             raise  # the coroutine is discarded
         interrupts_program(error)
-        raise _plain(error) from error
+        raise as_exception(error) from error
     except BaseExceptionGroup as error:
         if isinstance(error, Exception) or (is_cancelled() and error.subgroup(asyncio.CancelledError)):
             raise
         interrupts_program(error)
-        raise _plain(error) from error
+        raise as_exception(error) from error
 
 
 def interrupts_program(error: BaseException) -> bool:
@@ -81,8 +85,8 @@ def _is_ours(step: TracebackType) -> bool:
     return str(step.tb_frame.f_globals.get("__name__", "")).startswith("agent_ls.")
 
 
-def _plain(error: BaseException) -> RuntimeError:
-    return RuntimeError(error_words(error)).with_traceback(error.__traceback__)
+def as_exception(error: BaseException) -> ProgramExitError:
+    return ProgramExitError(error_words(error)).with_traceback(error.__traceback__)
 
 
 def _running_task() -> asyncio.Task[object] | None:
@@ -107,10 +111,13 @@ def describe_failure(owner: object, name: str, error: BaseException) -> str:
 
 def error_words(error: BaseException) -> str:
     """Return the class and the text of an error as one line; of a group, those of its first errors."""
-    words = "; ".join(
-        f"{type(it).__name__}: {_text(it)}".removesuffix(": ") for it in _leaves(error)[:SHOWN_ERRORS]
-    )
-    return to_display_line(words, MESSAGE_CHARS)
+    return to_display_line("; ".join(_words(it) for it in _leaves(error)[:SHOWN_ERRORS]), MESSAGE_CHARS)
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, ProgramExitError):
+        return str(error)
+    return f"{type(error).__name__}: {_text(error)}".removesuffix(": ")
 
 
 def _text(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from agent_ls.own_code import error_words, exits_as_errors, is_cancelled
+from agent_ls.own_code import as_exception, exits_as_errors, is_cancelled
 
 
 async def call_program(function: Callable[..., Any], *args: object) -> Any:
@@ -20,7 +20,7 @@ async def call_program(function: Callable[..., Any], *args: object) -> Any:
     An async function runs on the event loop, a plain function in a thread, so that `input()` does not block sessions.
 
     Raises:
-        Exception: what the function raised. What is no `Exception` is wrapped in a RuntimeError: `sys.exit()`, or a
+        Exception: what the function raised. What is no `Exception` is wrapped in a ProgramExitError: `sys.exit()`, or a
             CancelledError of another task that the function waited for.
     """
     if not inspect.iscoroutinefunction(function):
@@ -35,7 +35,7 @@ async def call_program(function: Callable[..., Any], *args: object) -> Any:
     except asyncio.CancelledError as error:
         if is_cancelled():  # this call itself
             raise
-        raise _wrap(error) from error
+        raise as_exception(error) from error
 
 
 async def _call_in_thread(function: Callable[..., Any], *args: object) -> Any:
@@ -67,8 +67,4 @@ def _set(answer: asyncio.Future[Any], result: object) -> None:
 def _fail(answer: asyncio.Future[Any], error: BaseException) -> None:
     if not answer.done():
         is_plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-        answer.set_exception(error if is_plain else _wrap(error))
-
-
-def _wrap(error: BaseException) -> RuntimeError:
-    return RuntimeError(error_words(error))
+        answer.set_exception(error if is_plain else as_exception(error))

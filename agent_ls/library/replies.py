@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 from anyio.abc import TaskGroup
@@ -13,7 +13,14 @@ from agent_ls.library.program_calls import call_program
 from agent_ls.library.streams import with_origin
 from agent_ls.loop.budget import GO_ON
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
-from agent_ls.loop.events.types import ApprovalRequested, Hunk, HunkStateChanged, QuestionAsked, Warning
+from agent_ls.loop.events.types import (
+    DECIDED_BY_PROGRAM,
+    ApprovalRequested,
+    Hunk,
+    HunkStateChanged,
+    QuestionAsked,
+    Warning,
+)
 from agent_ls.loop.questions import BadAnswerError
 from agent_ls.own_code import error_words
 from agent_ls.services.review.decision_request import Selection
@@ -43,7 +50,6 @@ NOBODY = (
     "nobody can approve actions in this session; work without this one, or say in your answer what you need"
 )
 NO_REVIEWER = "a program runs this session and passed no `review_changes`, so nobody can review the change"
-PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +109,20 @@ class Replies:
 
     async def _approve(self, request: ApprovalRequested) -> None:
         if self._callbacks.approve is None:
-            answer: Any = ApprovalAnswer("deny", reason=NOBODY, decided_by=PROGRAM)
+            answer: Any = ApprovalAnswer("deny", reason=NOBODY)
         else:
             try:
                 answer = await call_program(self._callbacks.approve, request)
             # the callback is the program's code: if it fails, the effect is denied
             except Exception as error:
-                answer = ApprovalAnswer("deny", reason=_failure("approve", error), decided_by=PROGRAM)
-        if isinstance(answer, bool):
-            answer = ApprovalAnswer("allow" if answer else "deny", decided_by=PROGRAM)
-        elif not isinstance(answer, ApprovalAnswer):
+                answer = ApprovalAnswer("deny", reason=_failure("approve", error))
+        if not isinstance(answer, bool | ApprovalAnswer):
             reason = (
                 f"the `approve` callback returned {type(answer).__name__}, not a bool or an ApprovalAnswer"
             )
-            answer = ApprovalAnswer("deny", reason=reason, decided_by=PROGRAM)
+            answer = ApprovalAnswer("deny", reason=reason)
         try:
-            self._live.approver.answer(request.request_id, answer)
+            self._live.approver.answer(request.request_id, as_answer(answer))
         except UnknownApprovalError:
             return  # the turn was stopped while the callback decided
 
@@ -141,10 +145,10 @@ class Replies:
         questions = self._live.session.questions
         said = tuple(text for text in answers if text.strip())
         try:
-            questions.answer(question.question_id, said, declined=not said, by=PROGRAM)
+            questions.answer(question.question_id, said, declined=not said, by=DECIDED_BY_PROGRAM)
         except BadAnswerError as error:
             self._warn(f"The program's answer was not used: {error}.")
-            questions.answer(question.question_id, (), declined=True, by=PROGRAM)
+            questions.answer(question.question_id, (), declined=True, by=DECIDED_BY_PROGRAM)
 
     async def _review_proposals(self) -> None:
         callback = self._callbacks.review_changes
@@ -180,6 +184,13 @@ class Replies:
 
     def _warn(self, text: str) -> None:
         self._live.emit(Warning(text, "program"))
+
+
+def as_answer(answer: ApprovalAnswer | bool) -> ApprovalAnswer:
+    """Return the answer of a program to an approval request, decided by the program unless it names somebody."""
+    if isinstance(answer, bool):
+        answer = ApprovalAnswer("allow" if answer else "deny")
+    return answer if answer.decided_by else replace(answer, decided_by=DECIDED_BY_PROGRAM)
 
 
 def _failure(name: str, error: Exception) -> str:

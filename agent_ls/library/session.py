@@ -13,6 +13,7 @@ import anyio.to_thread
 from agent_ls.library.checks import check_message, check_texts, rename_settings, typed
 from agent_ls.library.errors import TurnFailedError
 from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
+from agent_ls.library.replies import as_answer
 from agent_ls.library.streams import EventStream
 from agent_ls.library.wrong_use import CLOSE, refuse
 from agent_ls.llm.attachments import with_file_now
@@ -23,6 +24,7 @@ from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.tool_records import ToolRecord, tool_records
 from agent_ls.loop.events.types import (
+    DECIDED_BY_PROGRAM,
     ApprovalRequested,
     AssistantTextEnd,
     Compaction,
@@ -388,11 +390,9 @@ class AgentSession:
         Raises:
             UnknownApprovalError: there is no such request, it has been answered, or it does not offer the rule.
         """
-        if isinstance(answer, bool):
-            answer = ApprovalAnswer("allow" if answer else "deny", decided_by="program")
         approver = self._live.approver
         is_open = any(request.request_id == request_id for request in approver.pending())
-        resolved = approver.answer(request_id, answer)
+        resolved = approver.answer(request_id, as_answer(answer))
         if not is_open:
             raise UnknownApprovalError(
                 f"request {request_id} is not pending any more: {resolved.decided_by} has answered {resolved.decision}"
@@ -411,7 +411,7 @@ class AgentSession:
         check_texts(**{f"answer {number}": answer for number, answer in enumerate(answers, 1)})
         questions = self._live.session.questions
         is_open = any(question.question_id == question_id for question in questions.pending())
-        resolved = questions.answer(question_id, answers, declined=not answers, by="program")
+        resolved = questions.answer(question_id, answers, declined=not answers, by=DECIDED_BY_PROGRAM)
         if not is_open:
             raise UnknownQuestionError(
                 f"question {question_id} is not open any more: {resolved.decided_by} has answered it"
@@ -421,7 +421,7 @@ class AgentSession:
     async def trust(self, trusted: bool = True) -> None:
         """Trust the session's folder, or with False restrict it. The decision applies while this program runs."""
         folder = self._live.stored.header.workspace_folder
-        await self._manager.trust.decide(folder, "trusted" if trusted else "restricted", "program")
+        await self._manager.trust.decide(folder, "trusted" if trusted else "restricted", DECIDED_BY_PROGRAM)
 
     def hunks(self) -> dict[str, list[Hunk]]:
         """Return the changes that are not reviewed yet, by absolute path."""

@@ -61,7 +61,8 @@ class Situation:
     to which patterns and links in a command resolve. `doubt` says why files on disk make approval necessary for
     an effect that looks harmless, "" for none. `grants` are ids of stored rules that still apply. `review`
     before: edits are reviewed hunk by hunk before they are applied. `is_trusted` False: the user has not
-    trusted the workspace, so the rules of mode plan apply. `is_sandbox_available` False: a sandbox is
+    trusted the workspace, so the rules of mode plan apply. `why_not_trusted` is the reason that was given, "" for
+    none. `is_sandbox_available` False: a sandbox is
     configured but not available, so all commands need approval. `category` is the category of the tool, None if
     the effect is not caused by a tool. `confinement` says whether a read-only command can be confined here;
     `failed`: this command failed under confinement, so the rules for commands that are not read-only apply.
@@ -82,6 +83,7 @@ class Situation:
     review: ReviewSetting = "after"
     is_sandbox_available: bool = True
     is_trusted: bool = True
+    why_not_trusted: str = ""
     category: Category | None = None
     confinement: Confining = "available"
     unconfined: UnconfinedSetting = "ask"
@@ -95,7 +97,8 @@ class Situation:
     def held_back(self) -> str:
         """The reason why nothing may be changed or run, "" if there is none."""
         if not self.is_trusted:
-            return "the workspace is not trusted"
+            why = f" ({self.why_not_trusted})" if self.why_not_trusted else ""
+            return f"the workspace is not trusted{why}"
         return "plan mode" if self.mode == "plan" else ""
 
     def views(self, paths: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 
 import agent_ls
 from agent_ls.environments.effects import CallEffect
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolOutput
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, Gate, text
@@ -367,10 +368,29 @@ async def test_an_error_of_a_callback_is_a_denial(
         assert session.state == "IDLE"
     said = [event.message for event in events if isinstance(event, agent_ls.Warning)]
     said += [event.output for event in events if isinstance(event, agent_ls.ToolCallEnd)]
-    assert any(f"the `{callback}` callback of the program raised " in it for it in said)
+    name = "RuntimeError" if error == "StopIteration" and is_async else error  # by Python, in a coroutine
+    assert any(f"the `{callback}` callback of the program raised {name}" in it for it in said)
     reasons = {"extend_limit": "limit", "answer": "completed"}
     assert events[-1].reason == reasons.get(callback, "refused")
     assert not (tmp_path / "project" / "made").exists()
+
+
+@pytest.mark.parametrize("error", ["OSError", "SystemExit"])
+async def test_a_failed_answer_about_trust_is_named_to_the_program_and_to_the_model(
+    tmp_path: Path, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TRUST_VARIABLE)
+
+    def fail_once(request: agent_ls.ApprovalRequested) -> bool:
+        raise ERRORS[error]()
+
+    model = FakeProvider([CALLBACKS["approve"][0], text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, approve=fail_once)) as session:
+        events: list[Any] = [event async for event in session.run("go")]
+    (warning,) = [it.message for it in events if isinstance(it, agent_ls.Warning)]
+    (end,) = [it for it in events if isinstance(it, agent_ls.ToolCallEnd)]
+    raised = f"the `approve` callback of the program raised {error}"
+    assert raised in warning and end.is_error and raised in end.output
 
 
 @pytest.mark.parametrize(

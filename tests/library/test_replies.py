@@ -320,3 +320,34 @@ async def test_a_pending_limit_question_ends_the_turn_after_resume_without_a_cal
                     assert event.reason == "limit"
                     break
             assert await session.ask("and now?") == "Second."
+
+
+ANSWERS: list[Any] = [True, False, agent_ls.ApprovalAnswer("allow"), agent_ls.ApprovalAnswer("deny")]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["callback", "later"])
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+async def test_a_program_decides_unless_its_answer_names_somebody(
+    tmp_path: Path, answer: agent_ls.ApprovalAnswer | bool, later: bool
+) -> None:
+    model = FakeProvider([WRITE, text("Done.")])
+    more: dict[str, Any] = {"answers_later": True} if later else {"approve": lambda request: answer}
+    async with agent_ls.open_session(**options(tmp_path, model, trusted=True, **more)) as session:
+        events: list[Any] = []
+        async for event in session.run("go"):
+            events.append(event)
+            if later and isinstance(event, agent_ls.ApprovalRequested):
+                session.approve(event.request_id, answer)
+    (resolved,) = [it for it in events if isinstance(it, agent_ls.ApprovalResolved)]
+    assert resolved.decided_by == "program"
+    assert ("The program said no." in last_request(model)) is (resolved.decision == "deny")
+
+
+async def test_an_answer_of_a_program_may_name_who_decided(tmp_path: Path) -> None:
+    answer = agent_ls.ApprovalAnswer("deny", decided_by="ann")
+    model = FakeProvider([WRITE, text("Done.")])
+    given = options(tmp_path, model, trusted=True, approve=lambda request: answer)
+    async with agent_ls.open_session(**given) as session:
+        events = [event async for event in session.run("go")]
+    (resolved,) = [it for it in events if isinstance(it, agent_ls.ApprovalResolved)]
+    assert resolved.decided_by == "ann" and "The user said no." in last_request(model)

@@ -18,6 +18,7 @@ from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.codec import camel_json
 from agent_ls.loop.events.types import (
     DECIDED_BY_POLICY,
+    DECIDED_BY_PROGRAM,
     ApprovalRequested,
     ApprovalResolved,
     RecordedEvent,
@@ -77,11 +78,12 @@ class Allowed:
 @dataclass(frozen=True, slots=True)
 class Denied:
     """The call may not run. `reason` is sent to the model; `by` takes the same values as
-    ApprovalResolved.decided_by.
+    ApprovalResolved.decided_by. `given` is the reason that who decided wrote, "" for none.
     """
 
     reason: str
     by: str = "policy"
+    given: str = ""
 
 
 Decision: TypeAlias = Allowed | Denied
@@ -112,8 +114,8 @@ class ApprovalAnswer:
     """A user's decision on a pending request.
 
     `rule_id` must be the id of a rule that the request offered; "" stores no rule. `decided_by` names
-    the client. `command` replaces the command of the request, "" keeps it; it cannot be combined with a
-    rule.
+    the client; "" of a program is "program". `command` replaces the command of the request, "" keeps it; it
+    cannot be combined with a rule.
     """
 
     decision: Literal["allow", "deny"]
@@ -216,8 +218,8 @@ class PendingApprovals:
                 )
         resolved = request.resolved
         if resolved is None or resolved.decision == "deny":
-            reason = resolved.reason if resolved else ""
-            return Denied(reason or "The user said no.", resolved.decided_by if resolved else "interrupt")
+            given, by = (resolved.reason, resolved.decided_by) if resolved else ("", "interrupt")
+            return Denied(given or _said_no(by), by, given)
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
 
     async def _wait_for_answer(self, request: _Request) -> None:
@@ -289,6 +291,10 @@ class PendingApprovals:
         self._emit(request.resolved)
         request.is_answered.set()
         return request.resolved
+
+
+def _said_no(by: str) -> str:
+    return "The program said no." if by == DECIDED_BY_PROGRAM else "The user said no."
 
 
 def _why_not_replaced(request: ApprovalRequested, answer: ApprovalAnswer) -> str:

@@ -323,13 +323,16 @@ class ApprovalRequested(Emitted):
 DECIDED_BY_POLICY = "policy"
 """`decided_by` of a request that nobody answered: the policy decides about the call once more."""
 
+DECIDED_BY_PROGRAM = "program"
+"""`decided_by` of a request that a program of the library answered without a name of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved(Emitted):
     """An approval was given or denied. `command` is the user's replacement for the requested command, "" for none.
 
-    `decided_by` is a client's id, or for example `terminal`, `headless`, `timeout`, or `interrupt` (the turn or
-    the process ended first), or DECIDED_BY_POLICY.
+    `decided_by` is a client's id, or for example `terminal`, `headless`, `program`, `timeout`, or `interrupt` (the
+    turn or the process ended first), or DECIDED_BY_POLICY.
     """
 
     kind: ClassVar[Literal["approval_resolved"]] = "approval_resolved"
