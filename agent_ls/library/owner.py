@@ -30,6 +30,9 @@ from agent_ls.sessions.manager import SessionManager
 
 FORKED = "this session was opened before the process was forked: open it in the process that uses it"
 
+RESUME = "open it again by resume=session.id"
+UNSTORED = "open a new session: one with stored=False cannot be resumed"
+
 _running: set[asyncio.Task[None]] = set()  # an event loop keeps only weak references to its tasks
 
 
@@ -127,7 +130,12 @@ class SessionOwner:
         """
         self.check_place()
         if self.is_closed:
-            raise SessionClosedError(session_id)
+            raise self.closed_error(session_id)
+
+    def closed_error(self, session_id: str) -> SessionClosedError:
+        """Return the error of a session that has ended, whose hint says how the program goes on."""
+        hint = RESUME if self.is_stored else UNSTORED
+        return SessionClosedError(session_id, hint, is_stored=self.is_stored)
 
     def check_place(self) -> None:
         if self._process != os.getpid():
@@ -140,7 +148,7 @@ class SessionOwner:
                 "asyncio.run_coroutine_threadsafe or loop.call_soon_threadsafe, or use open_session_sync"
             )
         raise RuntimeError(
-            "this session belongs to another event loop, which has ended: open it again by resume=session.id"
+            f"this session belongs to another event loop, which has ended: {RESUME if self.is_stored else UNSTORED}"
         )
 
     async def _run(self) -> None:

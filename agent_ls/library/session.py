@@ -20,7 +20,7 @@ from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
-from agent_ls.loop.errors import SessionBusyError, SessionClosedError
+from agent_ls.loop.errors import SessionBusyError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.tool_records import ToolRecord, tool_records
 from agent_ls.loop.events.types import (
@@ -66,6 +66,14 @@ class AgentSession:
     def _live(self) -> LiveSession:
         self._owner.check(self.id)
         return self._opened
+
+    @property
+    def _open_live(self) -> LiveSession:
+        """The session if it takes messages: `abort` or a failed model call may have ended it before `close`."""
+        live = self._live
+        if live.session.is_closing:
+            raise self._owner.closed_error(self.id)
+        return live
 
     async def close(self) -> None:
         """End the session, and wait until its processes have ended. The session stays stored, and can be resumed.
@@ -134,9 +142,7 @@ class AgentSession:
             ConfigurationError: an image names a file that cannot be read.
         """
         check_message(text, images)
-        session = self._live.session
-        if session.is_closing:
-            raise SessionClosedError(self.id)
+        session = self._open_live.session
         if session.is_busy:
             raise SessionBusyError(self.id)
         given = [with_file_now(image) for image in images]  # local files, read before the turn begins
@@ -166,7 +172,7 @@ class AgentSession:
         if failure:
             raise failure
         if self._owner.is_closed or self._opened.session.is_closing:
-            raise SessionClosedError(self.id)
+            raise self._owner.closed_error(self.id)
         return said
 
     @typed
@@ -230,7 +236,7 @@ class AgentSession:
         """
         check_message(text, images)
         given = [with_file_now(image) for image in images]
-        self._live.session.submit(text, images=given, when_busy=when_busy)
+        self._open_live.session.submit(text, images=given, when_busy=when_busy)
 
     @typed
     def steer(self, text: str, *, agent_id: str = "") -> str:
@@ -244,7 +250,7 @@ class AgentSession:
         """
         check_texts(text=text)
         if not agent_id:
-            return self._live.session.steer(text)
+            return self._open_live.session.steer(text)
         if steer_id := self._live.session.agents.steer_running(agent_id, text):
             return steer_id
         raise _no_agent(agent_id)
@@ -258,7 +264,7 @@ class AgentSession:
     def follow_up(self, text: str) -> str:
         """Queue a user message to run after the current turn. Return the message's id for the queue methods."""
         check_texts(text=text)
-        return self._live.session.follow_up(text)
+        return self._open_live.session.follow_up(text)
 
     @property
     def queue(self) -> tuple[QueueItem, ...]:
@@ -269,21 +275,21 @@ class AgentSession:
     def edit_queued(self, queued_id: str, text: str) -> bool:
         """Replace the text of a queued message. All queue methods return False for a message that is not queued."""
         check_texts(text=text)
-        return self._live.session.change_queue(QueueEdit(queued_id, text, keeps_images=True))
+        return self._open_live.session.change_queue(QueueEdit(queued_id, text, keeps_images=True))
 
     @typed
     def move_queued(self, queued_id: str, before: str = "") -> bool:
         """Move a queued message before the message `before`; "" moves it to the end of the queue."""
-        return self._live.session.change_queue(QueueMove(queued_id, before))
+        return self._open_live.session.change_queue(QueueMove(queued_id, before))
 
     @typed
     def remove_queued(self, queued_id: str) -> bool:
-        return self._live.session.change_queue(QueueRemoval(queued_id))
+        return self._open_live.session.change_queue(QueueRemoval(queued_id))
 
     @typed
     def start_queued(self, queued_id: str) -> bool:
         """Interrupt the running turn and start this message."""
-        return self._live.session.change_queue(StartNow(queued_id))
+        return self._open_live.session.change_queue(StartNow(queued_id))
 
     @typed
     def interrupt(self, *, keep_processes: bool = True, agent_id: str = "") -> None:
@@ -333,7 +339,7 @@ class AgentSession:
         """
         if instructions:
             check_texts(instructions=instructions)
-        session = self._live.session
+        session = self._open_live.session
         with session.subscribe() as events:
             wanted = session.compact(instructions)
             async for item in events:

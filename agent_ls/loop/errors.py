@@ -26,8 +26,12 @@ class SessionError(Exception):
 
 
 class SessionClosedError(SessionError):
-    def __init__(self, session_id: str) -> None:
-        super().__init__(f"Session {session_id} is closed. Open the session again to continue.")
+    """`is_stored` False: nothing is left of the session that could be resumed. `hint` says how to open one."""
+
+    def __init__(self, session_id: str, hint: str = "", *, is_stored: bool = True) -> None:
+        self.hint = hint
+        again = "Open the session again to continue." if is_stored else "It was not stored."
+        super().__init__(f"Session {session_id} is closed. {again}")
 
 
 class SessionBusyError(SessionError):

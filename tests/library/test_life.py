@@ -14,6 +14,7 @@ import anyio.to_thread
 import pytest
 
 import agent_ls
+from agent_ls.llm.errors import AuthenticationError
 from agent_ls.loop.errors import SessionClosedError
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, Gate, text
@@ -26,7 +27,7 @@ async def in_task(work: Any) -> Any:
     return await asyncio.get_running_loop().create_task(work, context=contextvars.Context())
 
 
-async def opened(tmp_path: Path, model: FakeProvider, **more: Any) -> agent_ls.AgentSession:
+async def opened(tmp_path: Path, model: agent_ls.ProviderAdapter, **more: Any) -> agent_ls.AgentSession:
     return await agent_ls.open_session(**options(tmp_path, model, **more))
 
 
@@ -233,3 +234,27 @@ async def test_a_session_that_cannot_be_opened_leaves_no_task(tmp_path: Path) ->
         with pytest.raises(agent_ls.AppError):
             await agent_ls.open_session(**options(tmp_path, FakeProvider()) | {"folder": tmp_path / "none"})
     assert asyncio.all_tasks() == before
+
+
+async def ended(session: agent_ls.AgentSession, how: str) -> None:
+    if how == "close":
+        await session.close()
+        return
+    with pytest.raises(agent_ls.TurnFailedError):
+        await session.ask("go")
+
+
+@pytest.mark.parametrize("how", ["close", "failure"])
+@pytest.mark.parametrize("stored", [True, False])
+async def test_the_error_of_a_closed_session_names_resume_only_if_it_was_stored(
+    tmp_path: Path, stored: bool, how: str
+) -> None:
+    model = agent_ls.ScriptedModel(AuthenticationError("wrong key"))
+    session = await opened(tmp_path, model, stored=stored)
+    await ended(session, how)
+    for use in (lambda: session.run("go"), lambda: session.send("go"), lambda: session.steer("go")):
+        with pytest.raises(SessionClosedError) as caught:
+            use()
+        assert ("resume=session.id" in caught.value.hint) is stored
+        assert ("Open the session again" in str(caught.value)) is stored and caught.value.hint
+    await session.close()
