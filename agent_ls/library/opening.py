@@ -26,6 +26,7 @@ from agent_ls.library.stored import hint_of_state_folder, store_root
 from agent_ls.library.wrong_use import OPEN_PLAIN, name_missing, refuse
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.http_adapter import HttpAdapter
+from agent_ls.loop.subagents import STARTS_AGENTS
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.services.errors import AppError, BadChoiceError
@@ -129,17 +130,16 @@ def open_session(
     proposed changes (`review="before"`). A request without a callback is declined at once, and the model is informed.
     With `answers_later`, the request waits for a call of `session.approve`, `reply` or `review` instead.
 
-    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools`
-    lists tools to remove. `base_prompt` replaces the family's base prompt; the layers about project, tools and
-    user instructions follow it. If `environment` is given, tools act in it instead of on this machine, and
-    `folder` is ignored. `trusted`: the program trusts the folder. If `trusted` is False and the user has not
-    decided about the folder, `approve` is called with an effect of type TrustEffect. Without approval, nothing
-    is changed or run in the folder. `beside` are additional workspace folders, which are trusted like `folder`.
-    The model refers to them by absolute paths. `settings` use the names of docs/configuration.md. `adapters`
-    are the program's own providers by name, and `profiles` are the profiles for their models. The default
-    profile is the profile of Chat Completions servers. `worktree`: a new session works in a separate git
-    worktree. The worktree initially contains the folder's uncommitted changes ("current") or its last commit
-    ("head"), see docs/worktrees.md.
+    `tools` are added to the tools of the model's family; they replace tools of the same name. `without_tools` lists
+    tools to remove; without `spawn_agent`, the tools that control subagents go too. `base_prompt` replaces the family's
+    base prompt; the layers about project, tools and user instructions follow it. If `environment` is given, tools act
+    in it instead of on this machine, and `folder` is ignored. `trusted`: the program trusts the folder. If `trusted` is
+    False and the user has not decided about the folder, `approve` is called with an effect of type TrustEffect. Without
+    approval, nothing is changed or run in the folder. `beside` are additional workspace folders, which are trusted like
+    `folder`. The model refers to them by absolute paths. `settings` use the names of docs/configuration.md. `adapters`
+    are the program's own providers by name, and `profiles` are the profiles for their models. The default profile is
+    the profile of Chat Completions servers. `worktree`: a new session works in a separate git worktree. The worktree
+    initially contains the folder's uncommitted changes ("current") or its last commit ("head"), see docs/worktrees.md.
 
     `personal` adds what the user set up for their own sessions: hooks, tools, MCP servers, notes, skills, subagents,
     stored rules and trusted folders. `state_dir` is the folder for stored sessions, by default the user's state folder
@@ -157,7 +157,7 @@ def open_session(
         adapters={name: _guarded(name, it) for name, it in (adapters or {}).items()},
         profiles={name: guarded_profile(name, it) for name, it in (profiles or {}).items()},
         tools=tools,
-        profile_options=ProfileOptions(base_prompt=base_prompt, without=tuple(without_tools)),
+        profile_options=ProfileOptions(base_prompt=base_prompt, without=_with_useless(without_tools, tools)),
         environment=own,
         personal=personal,
     )
@@ -181,6 +181,13 @@ def open_session(
         return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
 
     return SessionOpening(start)
+
+
+def _with_useless(names: Sequence[str], tools: Sequence[Tool[Any]]) -> tuple[str, ...]:
+    """Return the tools to remove, with those that need one of them. A program's own tools stay."""
+    own = {tool.name for tool in tools}
+    needing = [name for name in STARTS_AGENTS if name not in own] if "spawn_agent" in names else []
+    return tuple(dict.fromkeys((*names, *needing)))
 
 
 def _guarded(name: str, adapter: ProviderAdapter) -> ProviderAdapter:

@@ -84,3 +84,16 @@ async def test_provider_options_are_in_each_request(
     settings = {"providers": {provider: {"options": options}}}
     request = await asked(tmp_path, provider, model=model, settings=settings)
     assert request.provider_options.get(provider) == expected
+
+
+async def test_without_spawn_agent_nothing_is_left_to_control_subagents(tmp_path: Path) -> None:
+    @agent_ls.tool
+    def wait(seconds: float) -> str:
+        """Wait for a machine of the program."""
+        return "ready"
+
+    usual = {tool.name for tool in (await asked(tmp_path)).tools}
+    fewer = {tool.name for tool in (await asked(tmp_path, without_tools=["spawn_agent"])).tools}
+    assert usual - fewer == {"spawn_agent", "send_input", "wait", "close_agent"}
+    own = {tool.name for tool in (await asked(tmp_path, without_tools=["spawn_agent"], tools=[wait])).tools}
+    assert own - fewer == {"wait"}
