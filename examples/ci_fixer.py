@@ -12,7 +12,6 @@ import agent_ls
 
 
 async def main(folder: str, check: str, provider: str = "") -> None:
-    patch: dict[str, str] = {}
     session = await agent_ls.open_session(
         folder,
         provider=provider,
@@ -26,15 +25,13 @@ async def main(folder: str, check: str, provider: str = "") -> None:
             f"The command `{check}` fails. Find the cause, correct it, run it again."
         ):
             match event:
-                case agent_ls.FileChange(path=path, diff=diff):
-                    patch[path] = patch.get(path, "") + diff
                 case agent_ls.ToolCallEnd(name="shell", exit_code=code):
                     print(f"the check ended with {code}", file=sys.stderr)
                 case agent_ls.Error(message=message):
                     print(message, file=sys.stderr)
                 case _:
                     pass
-        print("".join(patch.values()))
+        print(await session.patch())
         print(f"cost: {session.cost_usd}", file=sys.stderr)
     finally:
         await session.close()

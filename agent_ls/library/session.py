@@ -447,6 +447,18 @@ class AgentSession:
         return [reason for _, reason in refused]
 
     @typed
+    async def patch(self, turn_id: str = "") -> str:
+        """Return the net changes of the session, or of the turn `turn_id`, as a patch for `git apply`; "" for none.
+
+        It leads from the content before the first write of each file to the one after the last, without the changes
+        that were undone since. Lines above the first file name what is not in the patch, such as a binary file.
+
+        Raises:
+            AppError: the log of the session cannot be read.
+        """
+        return await self._manager.archive.patch(self._live.id, turn_id)
+
+    @typed
     async def roll_back(
         self,
         turn_id: str,

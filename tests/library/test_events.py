@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import agent_ls
-from tests.library.sessions import options
+from tests.library.sessions import call, options
 from tests.support.agents import Cast, spawn, wait_for
 from tests.support.fake_provider import FakeProvider, reasoning, text
 
@@ -89,3 +89,29 @@ async def test_the_cost_of_a_session_is_a_value(tmp_path: Path) -> None:
         (report,) = [it async for it in session.run("go") if isinstance(it, agent_ls.UsageReport)]
     assert session.cost_usd == report.total_cost_usd
     assert session.cost_usd and session.usage == report.total
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("memory", [False, True], ids=["disk", "memory"])
+async def test_the_patch_of_a_session_or_a_turn_is_the_net_change_of_several_edits(
+    tmp_path: Path, memory: bool
+) -> None:
+    def edit(old: str, new: str) -> Any:
+        return call("edit_file", file_path="a.txt", old_string=old, new_string=new)
+
+    read = call("read_file", file_path="a.txt")
+    turns = [[read], [edit("one", "two")], [edit("two", "three")], text("Done.")]
+    model = FakeProvider([*turns, [edit("three", "four")], text("Done."), text("Nothing to do.")])
+    more: dict[str, Any] = {"environment": agent_ls.MemoryEnvironment({"a.txt": "one\n"})} if memory else {}
+    given = options(tmp_path, model, mode="full", trusted=True, stored=memory, **more)
+    (tmp_path / "project" / "a.txt").write_text("one\n")
+
+    async with agent_ls.open_session(**given) as session:
+        patches = []
+        for _ in range(3):
+            (begun,) = [it async for it in session.run("go") if isinstance(it, agent_ls.UserInput)]
+            patches.append(await session.patch(begun.turn_id))
+        whole = await session.patch()
+    head = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n"
+    assert patches == [f"{head}-one\n+three\n", f"{head}-three\n+four\n", ""]
+    assert whole == f"{head}-one\n+four\n"

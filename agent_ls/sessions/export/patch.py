@@ -48,8 +48,10 @@ class _NotText(ValueError):
     """The content is not UTF-8 text, or was not stored. The message says which."""
 
 
-def session_patch(session_folder: Path, folder: str, worktree: str = "", trailers: str = "") -> str:
-    """Return the patch of a session, with paths relative to `folder`. Blocks.
+def session_patch(
+    session_folder: Path, folder: str, worktree: str = "", trailers: str = "", turn_id: str = ""
+) -> str:
+    """Return the patch of a session, or of one turn of it, with paths relative to `folder`. Blocks.
 
     `worktree` is the folder of the session's own worktree, "" if it has none: a file that it changed only there is
     part of the patch too. The lines above the first file name what is not in the patch, and are the `trailers`.
@@ -60,7 +62,7 @@ def session_patch(session_folder: Path, folder: str, worktree: str = "", trailer
     """
     parts: list[str] = []
     notes: list[str] = []
-    files = _read_files(log_path(session_folder))
+    files = _read_files(log_path(session_folder), turn_id)
     for name, path in sorted(_names(files, folder, worktree).items()):
         file = files[path]
         if file.first == file.end:
@@ -90,12 +92,12 @@ def _names(files: Iterable[str], folder: str, worktree: str) -> dict[str, str]:
     return found
 
 
-def _read_files(log: Path) -> dict[str, _File]:
+def _read_files(log: Path, turn_id: str) -> dict[str, _File]:
     found: dict[str, _File] = {}
     with pages.open_part(log) as part:
         for line in part.forward(0):
             if line.startswith(_CHANGE):
-                if write := find_write(line):
+                if (write := find_write(line)) and turn_id in ("", write.turn_id):
                     _follow_write(found, write)
             elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
                 match envelope.event:

@@ -108,6 +108,17 @@ class Archive:
             known = self._store.secrets()
             return await anyio.to_thread.run_sync(session_text, path, format_, known, redact)
 
+    async def patch(self, session_id: str, turn_id: str = "") -> str:
+        """Return the changes of the session, or of one turn of it, as a patch, without the configured keys.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            make = functools.partial(patch_text, path, self._store.secrets(), turn_id=turn_id)
+            return await anyio.to_thread.run_sync(make)
+
     async def open_hunks(self, session_id: str) -> int:
         """Count the undecided hunks in the log of a session that is not live.
 
@@ -212,10 +223,10 @@ def _transcript(
     return page(title, shown, items, figures_of(pages.all_events(path)).rounds, changes, folder)
 
 
-def patch_text(path: Path, known: Collection[str], *, has_trailers: bool) -> str:
+def patch_text(path: Path, known: Collection[str], *, has_trailers: bool = False, turn_id: str = "") -> str:
     """Return the changes of the session whose log is `path` as a patch, without the keys in `known`. Blocks.
 
-    `has_trailers`: the lines for the end of a commit message stand above it.
+    With `turn_id`, only those of this turn. `has_trailers`: the lines for the end of a commit message stand above it.
 
     Raises:
         BadSessionError. OSError.
@@ -226,7 +237,8 @@ def patch_text(path: Path, known: Collection[str], *, has_trailers: bool) -> str
     if found is None:
         raise BadSessionError(str(path), "the session cannot be read")
     above = session_text(path, "trailers", known) if has_trailers else ""
-    return without_known(session_patch(path.parent, *_working_folders(path, found.header), above), known)
+    folders = _working_folders(path, found.header)
+    return without_known(session_patch(path.parent, *folders, above, turn_id), known)
 
 
 def _working_folders(path: Path, header: Header) -> tuple[str, str]:
