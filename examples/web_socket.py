@@ -5,7 +5,6 @@ The page sends {"text": …} to start a turn, and {"approve": ID, "allow": true}
 
 from __future__ import annotations
 
-import dataclasses
 import os
 
 import anyio
@@ -30,9 +29,7 @@ async def serve(socket: WebSocket) -> None:
 
         async def send_events() -> None:
             async for event in session.events():
-                await socket.send_json(
-                    {"kind": event.kind, "agent_id": event.agent_id, **dataclasses.asdict(event)}
-                )
+                await socket.send_json(event.as_json())
 
         tasks.start_soon(send_events)
         async for message in socket.iter_json():

@@ -99,7 +99,12 @@ def with_origin(envelope: Envelope) -> SessionEvent:
     event = envelope.event
     event.set_origin(
         EventOrigin(
-            envelope.session_id, envelope.agent_id, envelope.turn_id, envelope.seq, envelope.timestamp
+            envelope.session_id,
+            envelope.agent_id,
+            envelope.turn_id,
+            envelope.seq,
+            envelope.timestamp,
+            envelope.after,
         )
     )
     return event

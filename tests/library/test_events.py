@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any, get_args
 
@@ -48,6 +49,25 @@ def test_each_event_class_is_exported_frozen_and_has_a_literal_kind() -> None:
         assert not names & {"session_id", "turn_id", "seq", "timestamp"}, event
     with pytest.raises(dataclasses.FrozenInstanceError):
         agent_ls.Title("a").title = "b"  # type: ignore[misc]  # what is tested
+
+
+async def test_the_text_and_the_json_of_an_event_say_which_session_and_agent_it_is_of(tmp_path: Path) -> None:
+    model: Any = Cast([spawn("count"), wait_for("agent_1"), text("All.")], {"count": [text("One.")]})
+    async with agent_ls.open_session(**options(tmp_path, model, mode="full")) as session:
+        events = [event async for event in session.run("go")]
+    for event in events:
+        raw, origin = event.as_json(), {"session_id": session.id, "turn_id": event.turn_id}
+        assert (raw["sessionId"], raw["kind"], raw["timestamp"]) == (session.id, event.kind, event.timestamp)
+        assert raw.get("turnId", "") == event.turn_id and raw.get("seq") == event.seq
+        assert json.loads(json.dumps(raw)) == raw
+        for name, value in origin.items():
+            assert not value or f"{name}={value!r}" in repr(event)
+    spoken = [it for it in events if isinstance(it, agent_ls.AssistantTextEnd) and it.agent_id]
+    assert [it.as_json()["agentId"] for it in spoken] == ["agent_1"] and "agent_id='agent_1'" in repr(
+        spoken[0]
+    )
+    delta = next(it for it in events if isinstance(it, agent_ls.Delta))
+    assert delta.as_json()["after"] == delta.after > 0
 
 
 def test_an_event_of_no_session_has_empty_attributes_and_no_others() -> None:

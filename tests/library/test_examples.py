@@ -230,5 +230,5 @@ def _answer_until_the_end(page: ClientConnection) -> Iterator[str]:
         event = json.loads(page.recv(timeout=DEADLINE_S))
         kind = event["kind"]
         if kind == "approval_requested":
-            page.send(json.dumps({"approve": event["request_id"], "allow": True}))
+            page.send(json.dumps({"approve": event["data"]["requestId"], "allow": True}))
         yield kind

@@ -30,6 +30,15 @@ DELTA_KINDS = frozenset(
 
 def encode(envelope: Envelope) -> bytes:
     """Return one line of JSON, without a newline."""
+    head = make_json(envelope)
+    try:
+        return to_json(head)  # several times faster than json.dumps, but raises for lone surrogates
+    except ValueError:
+        return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def make_json(envelope: Envelope) -> dict[str, Any]:
+    """Return the wire form as plain JSON."""
     event = envelope.event
     head: dict[str, Any] = {"sessionId": envelope.session_id}
     if envelope.seq is not None:
@@ -45,10 +54,7 @@ def encode(envelope: Envelope) -> bytes:
         head["data"] = {"text": event.text, **({"name": event.name} if event.name else {})}
     else:
         head["data"] = payload(event)
-    try:
-        return to_json(head)  # several times faster than json.dumps, but raises for lone surrogates
-    except ValueError:
-        return json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return head
 
 
 def payload(event: RecordedEvent) -> dict[str, Any]:
