@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio.to_thread
 
@@ -97,14 +97,18 @@ class EventStream(AsyncIterator[SessionEvent]):
 def with_origin(envelope: Envelope) -> SessionEvent:
     """Return the event of an envelope, which then knows its session, agent, turn, number and time."""
     event = envelope.event
-    event.set_origin(
-        EventOrigin(
-            envelope.session_id,
-            envelope.agent_id,
-            envelope.turn_id,
-            envelope.seq,
-            envelope.timestamp,
-            envelope.after,
-        )
+    origin = EventOrigin(
+        envelope.session_id,
+        envelope.agent_id,
+        envelope.turn_id,
+        envelope.seq,
+        envelope.timestamp,
+        envelope.after,
     )
+    event.set_origin(origin, _to_json)
     return event
+
+
+def _to_json(event: Any, origin: EventOrigin) -> dict[str, Any]:
+    session_id, agent_id, turn_id, seq, timestamp, after = origin
+    return event_codec.make_json(Envelope(session_id, seq, timestamp, event, turn_id, agent_id, after))

@@ -120,7 +120,7 @@ async def test_the_patch_of_a_session_or_a_turn_is_the_net_change_of_several_edi
         return call("edit_file", file_path="a.txt", old_string=old, new_string=new)
 
     read = call("read_file", file_path="a.txt")
-    turns = [[read], [edit("one", "two")], [edit("two", "three")], text("Done.")]
+    turns: list[Any] = [[read], [edit("one", "two")], [edit("two", "three")], text("Done.")]
     model = FakeProvider([*turns, [edit("three", "four")], text("Done."), text("Nothing to do.")])
     more: dict[str, Any] = {"environment": agent_ls.MemoryEnvironment({"a.txt": "one\n"})} if memory else {}
     given = options(tmp_path, model, mode="full", trusted=True, stored=memory, **more)

@@ -77,7 +77,7 @@ async def test_the_first_approval_answer_wins_and_a_second_answer_returns_the_ex
     decisions, events, approvals = await _asked(
         ApprovalAnswer("deny", reason="not now", decided_by="a"), ApprovalAnswer("allow")
     )
-    assert decisions == [Denied("not now", "a", "not now")]
+    assert decisions == [Denied("not now", "a")]
     assert len(events) == 2
     assert isinstance(events[0], ApprovalRequested)
     assert approvals.answer(events[0].request_id, ApprovalAnswer("allow")) == events[1]
@@ -131,7 +131,7 @@ async def test_an_approval_request_remains_pending_if_its_wait_is_cancelled_with
     other.restore(requested, "t1")
     assert (other.pending(), other.turn_of(requested.request_id), emitted) == ((requested,), "t1", [])
     other.answer(requested.request_id, ApprovalAnswer("deny", reason="not now", decided_by="a"))
-    assert await other.wait(requested.request_id) == Denied("not now", "a", "not now")
+    assert await other.wait(requested.request_id) == Denied("not now", "a")
     assert len(emitted) == 1
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
-from agent_ls.environments.effects import CommandEffect, Effect
+from agent_ls.environments.effects import CommandEffect, Effect, TrustEffect
 from agent_ls.loop.clock import Clock
 from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.codec import camel_json
@@ -78,12 +78,11 @@ class Allowed:
 @dataclass(frozen=True, slots=True)
 class Denied:
     """The call may not run. `reason` is sent to the model; `by` takes the same values as
-    ApprovalResolved.decided_by. `given` is the reason that who decided wrote, "" for none.
+    ApprovalResolved.decided_by.
     """
 
     reason: str
     by: str = "policy"
-    given: str = ""
 
 
 Decision: TypeAlias = Allowed | Denied
@@ -219,7 +218,7 @@ class PendingApprovals:
         resolved = request.resolved
         if resolved is None or resolved.decision == "deny":
             given, by = (resolved.reason, resolved.decided_by) if resolved else ("", "interrupt")
-            return Denied(given or _said_no(by), by, given)
+            return Denied(given or _said_no(by), by)
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
 
     async def _wait_for_answer(self, request: _Request) -> None:
@@ -261,6 +260,15 @@ class PendingApprovals:
     def pending(self) -> tuple[ApprovalRequested, ...]:
         """The requests without an answer, oldest first."""
         return tuple(request.event for request in self._requests.values() if not request.resolved)
+
+    def denial_of_trust(self) -> str:
+        """Return the reason with which the workspace was last not trusted, "" for none."""
+        resolved = [
+            it.resolved for it in self._requests.values() if it.event.effect["type"] == TrustEffect.__name__
+        ]
+        last = resolved[-1] if resolved else None
+        is_denial = last and last.decision == "deny" and last.decided_by != "interrupt"
+        return last.reason if last and is_denial else ""
 
     def turn_of(self, request_id: str) -> str:
         """Return the id of the turn to which a request belongs. It may already be resolved.

@@ -6,8 +6,9 @@ event alone, so the library copies the values of the envelope to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 
 class EventOrigin(NamedTuple):
@@ -26,6 +27,7 @@ class EventOrigin(NamedTuple):
 
 
 NO_ORIGIN = EventOrigin()
+ToJson: TypeAlias = Callable[["Emitted", EventOrigin], dict[str, Any]]
 
 
 class Emitted:
@@ -34,29 +36,36 @@ class Emitted:
     They are empty until the library hands the event to a program.
     """
 
-    __slots__ = ("_origin",)
+    __slots__ = ("_origin", "_to_json")
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.__repr__ = Emitted.__repr__  # type: ignore[method-assign]  # else dataclass makes one without the origin
 
     def __repr__(self) -> str:
-        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        origin = {name: value for name, value in self._origin._asdict().items() if value not in ("", None, 0)}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in (origin | own).items())})"
+        shown = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        for name, value in self._origin._asdict().items():
+            if value not in ("", None, 0):
+                shown.setdefault(name, value)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the event as plain JSON, as `exec --json` prints it, with session, agent, turn, number and time."""
-        from agent_ls.loop.events.codec import make_json  # imports the classes of events
-        from agent_ls.loop.events.types import Envelope
+        """Return the event as plain JSON, as `exec --json` prints it, with session, agent, turn, number and time.
 
-        event: Any = self
-        session_id, agent_id, turn_id, seq, timestamp, after = self._origin
-        return make_json(Envelope(session_id, seq, timestamp, event, turn_id, agent_id, after))
+        Raises:
+            RuntimeError: the event does not come from a session.
+        """
+        if self._to_json is None:
+            raise RuntimeError("this event does not come from a session: it has no session, turn and time")
+        return self._to_json(self, self._origin)
 
-    def set_origin(self, origin: EventOrigin) -> None:
-        """Set the attributes above. An event is emitted once, so a second call sets the same values."""
+    def set_origin(self, origin: EventOrigin, to_json: ToJson) -> None:
+        """Set the attributes above, and the function of `as_json`.
+
+        An event is emitted once, so a second call sets the same values.
+        """
         object.__setattr__(self, "_origin", origin)
+        object.__setattr__(self, "_to_json", to_json)
 
     @property
     def data(self) -> Self:
@@ -65,6 +74,7 @@ class Emitted:
 
     if TYPE_CHECKING:
         _origin: EventOrigin
+        _to_json: ToJson | None
 
         @property
         def session_id(self) -> str: ...
@@ -84,6 +94,8 @@ class Emitted:
         def __getattr__(self, name: str) -> Any:
             if name == "_origin":
                 return NO_ORIGIN
+            if name == "_to_json":
+                return None
             if name in EventOrigin._fields:
                 return getattr(self._origin, name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -79,7 +79,7 @@ class PolicyApprover:
 
     `mode` and `review` may change while a session runs. Each allowed effect is registered with
     `bounds`, the path policy; the call may then access the paths of the effect. `is_trusted` (run
-    in a thread) returns whether the user trusts the workspace, `why_not_trusted` the reason of a denial.
+    in a thread) returns whether the user trusts the workspace.
     """
 
     def __init__(
@@ -91,7 +91,6 @@ class PolicyApprover:
         grants: SessionRules,
         review: ReviewSetting = "after",
         is_trusted: Callable[[], bool] = lambda: True,
-        why_not_trusted: Callable[[], str] = lambda: "",
         confinement: ConfinementFacts = NO_CONFINEMENT,
     ) -> None:
         self.mode = mode
@@ -101,7 +100,6 @@ class PolicyApprover:
         self.approvals = approvals
         self._bounds = bounds
         self._is_trusted = is_trusted
-        self._why_not_trusted = why_not_trusted
         self._kernel = confinement
         self._is_state_near = False
         self._stored: frozenset[str] = frozenset()
@@ -159,7 +157,7 @@ class PolicyApprover:
             beside=seen.beside,
             review=review,
             is_trusted=is_trusted,
-            why_not_trusted=self._why_not_trusted(),
+            why_not_trusted="" if is_trusted else self.approvals.denial_of_trust(),
             is_sandbox_available=self._kernel.has_sandbox(),
             category=question.category,
             confinement=await self._confinement(question),

@@ -21,7 +21,6 @@ from agent_ls.loop.calls.approval import (
     Allowed,
     ApprovalAnswer,
     ApprovalQuestion,
-    Denied,
     PendingApprovals,
     PolicyJudgement,
 )
@@ -125,8 +124,8 @@ class WorkspaceTrust:
         await self._on_change()
         return await anyio.to_thread.run_sync(self.get_trust, folder)
 
-    async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> str:
-        """Ask the user whether they trust a folder, and store their decision. Return the reason of a denial, or "".
+    async def ask(self, folder: str, turn_id: str, approvals: PendingApprovals) -> None:
+        """Ask the user whether they trust a folder, and store their decision.
 
         If the turn is stopped instead, nothing is stored.
         """
@@ -143,7 +142,6 @@ class WorkspaceTrust:
         if await anyio.to_thread.run_sync(self.get_trust, folder) == "unknown":
             trust: Trust = "trusted" if isinstance(decision, Allowed) else "restricted"
             await self.decide(folder, trust, decision.by, f"{question.summary}\n{judgement.reason}")
-        return decision.given if isinstance(decision, Denied) else ""
 
     def _keep(self, folder: str, trust: Trust | None, shown: str) -> None:
         try:
@@ -177,8 +175,6 @@ class TrustGate:
     emit: Callable[[RecordedEvent], object]
     turn_id: Callable[[], str]
     reads: TurnReads
-    why: str = ""
-    """The reason with which the user did not trust the folder, "" for none."""
     _read: TurnRead[TrustState] = field(init=False)
     _has_warned: bool = False
 
@@ -200,14 +196,15 @@ class TrustGate:
         trust_state = await self._read.get()
         if trust_state == "unknown":
             try:
-                self.why = await self.trust.ask(self.folder, self.turn_id(), self.approvals)
+                await self.trust.ask(self.folder, self.turn_id(), self.approvals)
             except AppError as error:
                 self.emit(Warning(str(error), "trust_not_kept"))
             trust_state = await anyio.to_thread.run_sync(self.trust.get_trust, self.folder)
         if trust_state != "trusted" and not self._has_warned:
             self._has_warned = True
-            why = f"Denied: {self.why.rstrip('.')}." if self.why else ""
-            said = " ".join(filter(None, (why, RESTRICTED, self.trust.advice)))
+            reason = self.approvals.denial_of_trust()
+            denied = f"Denied: {reason.rstrip('.')}." if reason else ""
+            said = " ".join(filter(None, (denied, RESTRICTED, self.trust.advice)))
             self.emit(Warning(said, "restricted", "manageTrust"))
         return trust_state == "trusted"
 

@@ -51,7 +51,6 @@ def permissions_for(
         grants=rules,
         review=choice.review,
         is_trusted=gate.is_trusted,
-        why_not_trusted=lambda: gate.why,
         confinement=ConfinementFacts(
             warn_of_loss=lambda: link.live.environment.warn_of_loss(),
             has_sandbox=lambda: sandbox is None or sandbox.is_started,
