@@ -20,6 +20,7 @@ import anyio.to_thread
 from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.library.errors import CleanupError
 from agent_ls.library.replies import ProgramCallbacks, Replies
+from agent_ls.library.streams import add_origins
 from agent_ls.loop.errors import SessionClosedError
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import Subscription
@@ -163,6 +164,7 @@ class SessionOwner:
                 except Exception as error:  # raised where the program waits, without the group around it
                     refused = error
                 if live:
+                    await _know_origins(live)
                     tasks.start_soon(Replies(live, self.manager.review, self._callbacks, tasks).run)
                     opened = await _with_events(live)
                     if not self._opened.done():
@@ -191,6 +193,16 @@ def cleanup_after(error: BaseException | None) -> Iterator[None]:
     except CleanupError:
         if error is None:
             raise
+
+
+async def _know_origins(live: LiveSession) -> None:
+    """Let the requests that an earlier process stored say which session and turn they are of."""
+    if requests := (*live.approver.pending(), *live.session.questions.pending()):
+        try:
+            lines = await anyio.to_thread.run_sync(live.events_since, 0)
+        except OSError:
+            return  # the session reports a log that cannot be read
+        add_origins(requests, lines)
 
 
 async def _with_events(live: LiveSession) -> OpenedSession:

@@ -14,7 +14,7 @@ from agent_ls.library.checks import check_message, check_texts, rename_settings,
 from agent_ls.library.errors import TurnFailedError
 from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
 from agent_ls.library.replies import as_answer
-from agent_ls.library.streams import EventStream
+from agent_ls.library.streams import EventStream, with_origin
 from agent_ls.library.wrong_use import CLOSE, refuse
 from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
@@ -343,7 +343,7 @@ class AgentSession:
         with session.subscribe() as events:
             wanted = session.compact(instructions)
             async for item in events:
-                match item.envelope.event:
+                match with_origin(item.envelope):
                     case Compaction(compaction_id=found, status=status) as event if found == wanted:
                         if status != "started":
                             return event

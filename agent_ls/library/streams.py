@@ -9,9 +9,9 @@ import anyio.to_thread
 
 from agent_ls.library.wrong_use import READ, refuse
 from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.origin import EventOrigin
+from agent_ls.loop.events.origin import Emitted, EventOrigin
 from agent_ls.loop.events.subscription import Subscription
-from agent_ls.loop.events.types import Envelope, ProcessingEnd, SessionEvent
+from agent_ls.loop.events.types import ApprovalRequested, Envelope, ProcessingEnd, QuestionAsked, SessionEvent
 
 ONE_READER = "another task already reads these events: give each task its own iterator, by session.events()"
 ALREADY_READ = (
@@ -97,7 +97,20 @@ class EventStream(AsyncIterator[SessionEvent]):
 def with_origin(envelope: Envelope) -> SessionEvent:
     """Return the event of an envelope, which then knows its session, agent, turn, number and time."""
     event = envelope.event
-    origin = EventOrigin(
+    event.set_origin(_origin(envelope), _to_json)
+    return event
+
+
+def add_origins(requests: Sequence[Emitted], lines: Sequence[bytes]) -> None:
+    """Set the origins of the requests that an earlier process stored in these lines of the log."""
+    for envelope in filter(None, map(event_codec.decode, lines)):
+        if isinstance(envelope.event, ApprovalRequested | QuestionAsked):
+            for request in (it for it in requests if it == envelope.event):
+                request.set_origin(_origin(envelope), _to_json)
+
+
+def _origin(envelope: Envelope) -> EventOrigin:
+    return EventOrigin(
         envelope.session_id,
         envelope.agent_id,
         envelope.turn_id,
@@ -105,8 +118,6 @@ def with_origin(envelope: Envelope) -> SessionEvent:
         envelope.timestamp,
         envelope.after,
     )
-    event.set_origin(origin, _to_json)
-    return event
 
 
 def _to_json(event: Any, origin: EventOrigin) -> dict[str, Any]:

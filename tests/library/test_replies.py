@@ -351,3 +351,26 @@ async def test_an_answer_of_a_program_may_name_who_decided(tmp_path: Path) -> No
         events = [event async for event in session.run("go")]
     (resolved,) = [it for it in events if isinstance(it, agent_ls.ApprovalResolved)]
     assert resolved.decided_by == "ann" and "The user said no." in last_request(model)
+
+
+@pytest.mark.req("R4", "E2", "E7")
+@pytest.mark.parametrize("wait", [ASK, WRITE], ids=["question", "approval"])
+async def test_a_pending_request_of_a_resumed_session_says_which_session_it_is_of(
+    tmp_path: Path, wait: Any
+) -> None:
+    model = FakeProvider([wait, text("Done.")])
+    given, first = options(tmp_path, model, trusted=True), dict[str, Any]()
+    async with agent_ls.open_session(**given, answers_later=True) as session:
+        async for event in session.run("go"):
+            if isinstance(event, agent_ls.ApprovalRequested | agent_ls.QuestionAsked):
+                first = event.as_json()
+                break
+    async with agent_ls.open_session(**given, resume=session.id, answers_later=True) as session:
+        assert [it.as_json() for it in session.pending()] == [first]
+    seen: list[Any] = []
+    callbacks: dict[str, Any] = dict.fromkeys(("approve", "answer"), seen.append)
+    async with agent_ls.open_session(**given, resume=session.id, **callbacks) as session:
+        async for event in session.events():
+            if isinstance(event, agent_ls.ProcessingEnd):
+                break
+    assert [it.as_json() for it in seen] == [first]

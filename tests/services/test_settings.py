@@ -41,6 +41,12 @@ WRONG: list[tuple[str, dict[str, Any], list[list[str]], dict[str, Any]]] = [
         [["agentLs.maxTurn:", "there is no such setting", "did you mean maxTurns?"]],
         {},
     ),
+    (
+        "unknown in a section, whose names are listed",
+        {"retry": {"attempts": 1}},
+        [["agentLs.retry.attempts:", "maxRetries"]],
+        {},
+    ),
     ("wrong type", {"effort": 3}, [["agentLs.effort", "string"]], {}),
     ("null where there is none", {"userInstructions": None}, [["agentLs.userInstructions"]], {}),
     ("out of range", {"maxToolRoundsPerInput": -1}, [["agentLs.maxToolRoundsPerInput", "greater"]], {}),

@@ -455,10 +455,10 @@ def _not_that(error: ErrorDetails) -> str:
 
 
 def _suggest_name(place: Sequence[str]) -> str:
-    """Return a suggestion for the unknown setting at the path `place`; "" if no name is similar.
+    """Return a suggestion for the unknown setting at the path `place`.
 
-    Prefers the same name in another section, then the most similar name in this section, then the most similar name
-    of all sections.
+    If no name is similar, these are the names of its section, "" for an unknown one. Prefers the same name in another
+    section, then the most similar name in this section, then the most similar name of all sections.
     """
     *above, name = place
     known = {".".join((*section, field)): field for section, field in _names(Settings)}
@@ -467,7 +467,9 @@ def _suggest_name(place: Sequence[str]) -> str:
     near = [] if name in others else get_close_matches(name, here, n=1)
     if not near and others:
         near = [dotted for dotted, field in known.items() if field == others[0]][:1]
-    return f" (did you mean {near[0]}?)" if near else ""
+    if near:
+        return f" (did you mean {near[0]}?)"
+    return f" ({'.'.join(above)} has {', '.join(here)})" if above and here else ""
 
 
 def _names(model: type[_Section], above: _Place = ()) -> Iterator[tuple[_Place, str]]:
