@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,26 @@ async def test_a_folder_that_cannot_exist_is_refused_with_a_message_that_can_be_
         await opening(folder)
     assert str(caught.value).encode()
     assert caught.value.hint
+
+
+@pytest.mark.req("X3")
+@pytest.mark.skipif(sys.platform == "win32", reason="a place needs a POSIX system")
+async def test_a_folder_may_be_on_another_machine(tmp_path: Path) -> None:
+    write = ("write_file", {"file_path": "made.txt", "content": "1\n"})
+    async with opening(f"command:{tmp_path}:{sys.executable}", write, "Done.", mode="edits") as session:
+        assert await session.ask("go") == "Done."
+        assert "+++ b/made.txt\n" in await session.patch()
+    assert (tmp_path / "made.txt").read_text() == "1\n"
+
+
+async def test_the_patch_of_a_copy_has_only_its_own_changes(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"stored": True, "state_dir": tmp_path / "state", "mode": "edits"}
+    (tmp_path / "project").mkdir()
+    first, second = (("write_file", {"file_path": name, "content": "1\n"}) for name in ("a.txt", "b.txt"))
+    async with opening(tmp_path / "project", first, "Done.", **given) as session:
+        await session.ask("go")
+        copy = await session.fork()
+    async with opening(tmp_path / "project", second, "Done.", **given, resume=copy) as session:
+        await session.ask("go")
+        patch = await session.patch()
+    assert "b/b.txt" in patch and "a.txt" not in patch
