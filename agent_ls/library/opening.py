@@ -209,6 +209,7 @@ def _create_manager(
         program=parts,
         client=ClientState(
             trusting=trusting,
+            keeps_trust=False,
             folders=lambda: folders,
         ),
     )

@@ -73,7 +73,7 @@ class ClientState:
     """The client of this process: what it has open now, and the functions that are called when something changes.
 
     - `trusting`: which folders count as trusted (services/permissions/trust.py); `trusted_folders` returns those that
-      the client trusts.
+      the client trusts. `keeps_trust` False: decisions about trust are not stored.
     - `folders`: returns the open workspace folders. A session works in these folders and in its own folder (H1).
     - `session_folders`, `session_servers`: return, by session id, the additional folders and the MCP servers that the
       client opened or configured for one session only.
@@ -85,6 +85,7 @@ class ClientState:
     """
 
     trusting: Trusting = "asked"
+    keeps_trust: bool = True
     trusted_folders: Callable[[], Sequence[str]] = tuple
     folders: Callable[[], Sequence[str]] = tuple
     session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()

@@ -128,6 +128,7 @@ class SessionManager:
             of_editor=client.trusted_folders,
             on_change=client.on_trust,
             advice=BY_COMMAND if program.personal else BY_PROGRAM,
+            keeps=client.keeps_trust,
         )
         state, has_editor = self._store.layout.root, bool(editor.host or editor.client_files)
         self.sites = RemoteSites(lambda: self.settings, self.models, state, has_editor)

@@ -374,3 +374,21 @@ async def test_a_pending_request_of_a_resumed_session_says_which_session_it_is_o
             if isinstance(event, agent_ls.ProcessingEnd):
                 break
     assert [it.as_json() for it in seen] == [first]
+
+
+@pytest.mark.parametrize("by", ["", "ann"])
+async def test_a_program_is_asked_about_trust_in_each_session_whoever_decides(
+    tmp_path: Path, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TRUST_VARIABLE)
+    asked: list[str] = []
+
+    def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer:
+        asked.append(request.effect["type"])
+        return agent_ls.ApprovalAnswer("allow", decided_by=by)
+
+    given = options(tmp_path, FakeProvider([text("One."), text("Two.")]), approve=approve, personal=True)
+    for _ in range(2):
+        async with agent_ls.open_session(**given) as session:
+            await session.ask("go")
+    assert asked == ["TrustEffect"] * 2

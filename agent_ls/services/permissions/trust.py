@@ -63,7 +63,7 @@ class WorkspaceTrust:
     """Trust decisions for all sessions of a process. `of_editor` returns the folders that the editor trusts.
 
     `on_change` is awaited after each decision, before the turn that asked for it continues. `advice` is a sentence that
-    says how to trust a folder.
+    says how to trust a folder. `keeps` False: decisions are valid only until the process ends.
     """
 
     def __init__(
@@ -75,9 +75,11 @@ class WorkspaceTrust:
         of_editor: Callable[[], Sequence[str]] = tuple,
         on_change: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint,
         advice: str = BY_COMMAND,
+        keeps: bool = True,
     ) -> None:
         self.trusting = trusting
         self.advice = advice
+        self._keeps = keeps
         self._of_editor = of_editor
         self._on_change = on_change
         self._store = store
@@ -115,7 +117,7 @@ class WorkspaceTrust:
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         self._here.pop(path, None)
         # A folder that is not on this disk is in an environment of the embedding program: store nothing.
-        if trust and (by in UNSTORED_SOURCES or owner is None):
+        if trust and (not self._keeps or by in UNSTORED_SOURCES or owner is None):
             self._here[path] = trust
         else:
             await anyio.to_thread.run_sync(self._keep, folder, trust, shown)
