@@ -228,7 +228,7 @@ def _without_number(event: StreamEvent) -> StreamEvent:
 
 
 ERRORS: list[tuple[ErrorReply, type[e.LlmError], bool]] = [
-    (ErrorReply(400, message="bad request"), e.InvalidRequestError, False),
+    (ErrorReply(400, message="the field n is wrong"), e.InvalidRequestError, False),
     (ErrorReply(401), e.AuthenticationError, False),
     (ErrorReply(404), e.NotFoundError, False),
     (ErrorReply(429), e.RateLimitError, True),

@@ -116,3 +116,15 @@ PAGE = (
     "a web page answered in place of {provider}",
     "Check the base URL, and whether a proxy, a firewall or a login page stands between this machine and {provider}.",
 )
+
+# MiniMax: invalid params / Gemini: Request contains an invalid argument. / a server without a body
+UNSTATED = regex(
+    r"((invalid|malformed) (params?|parameters?|requests?|arguments?|inputs?)|bad request"
+    r"|unprocessable( entity| content)?|\(http 4\d\d\)|no body)( error)?\W*$",
+    re.IGNORECASE,
+)
+"""The end of the message of a refusal that has no reason."""
+UNSTATED_HINT = (
+    "The server does not say what it refuses: its log may. Check the model's name and the key. If an earlier message "
+    "is the reason, a new session helps."
+)

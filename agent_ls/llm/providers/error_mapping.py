@@ -38,6 +38,8 @@ from agent_ls.llm.providers.error_leads import (
     OTHER_API_HINT,
     PAGE,
     PER_MINUTE,
+    UNSTATED,
+    UNSTATED_HINT,
     WRONG_WAYS,
 )
 from agent_ls.llm.providers.error_topics import STATED, fails_template, is_busy, is_refused, topic_of
@@ -161,6 +163,8 @@ class FailureTable:
         lead, hint = (text.format(**self._facts(model)) for text in chosen)
         if kind in (InvalidRequestError, NotFoundError) and OTHER_API.search(failure.message):
             return lead, OTHER_API_HINT
+        if kind is InvalidRequestError and (not failure.message or UNSTATED.search(failure.message)):
+            return lead, UNSTATED_HINT
         if kind is ContextLengthError and not is_rate:
             return f"{lead}{_sizes(failure)}", self._longer_context(hint)
         return lead, hint

@@ -32,6 +32,17 @@ class LeftOutNotices:
 
     def add_left_out(self, request: Request, path: str) -> None:
         """Add a warning if the field of the body at `path` has a value that the user set."""
+        if text := self._left_out(request, path):
+            self.add(request.model, text)
+
+    def withdraw_left_out(self, request: Request, path: str) -> None:
+        """Remove a warning that no answer has carried: the field is sent again."""
+        text, waiting = self._left_out(request, path), self._waiting.get(request.model, [])
+        if text in waiting:
+            waiting.remove(text)
+            self._given.discard((request.model, text))
+
+    def _left_out(self, request: Request, path: str) -> str:
         if path in _EFFORTS:
             name, value = "effort", request.reasoning_effort
         elif path.endswith("temperature"):
@@ -39,11 +50,8 @@ class LeftOutNotices:
         elif path.endswith(("top_p", "topP")):
             name, value = "top_p", _text(request.top_p)
         else:
-            return
-        if value is not None:
-            self.add(
-                request.model, f"The server does not accept the {name} {value} for this model: left out."
-            )
+            return ""
+        return f"The server does not accept the {name} {value} for this model: left out." if value else ""
 
     def add_unused_effort(self, request: Request, facts: ModelCapabilities) -> None:
         """Add a warning if an effort is set for a model that has none."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent_ls.llm.errors import InvalidRequestError, LlmError, ServerError, is_refusal
 from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.error_leads import UNSTATED
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.requests import Request
 from agent_ls.patterns import regex
@@ -49,25 +50,29 @@ _UNSUPPORTED = regex(
 )
 
 
-# MiniMax: invalid params / Gemini: Request contains an invalid argument.
-_UNSTATED = regex(
-    r"(invalid (params?|parameters?|requests?|arguments?|inputs?)|bad request)\W*$", re.IGNORECASE
-)
+# fields that a request has on trial without a reason to refuse them: not what decides how the model answers
+_NEVER_TRIED = regex(r"max|stop_?seq|^stop$|^stream$|^store$|choice", re.IGNORECASE)
 _OF_ANSWERS = regex(r"format|response", re.IGNORECASE)
 _DOTTED = regex(r"[\w\[\]]+(\.[\w\[\]]+)*\.")
+_FIELD_AROUND = regex(r"(?:^|[^.\w])(?:body\.|request\.)?(\w+)\.$", re.IGNORECASE)
 
 
 class RefusedFields:
     """The refused fields of each model.
 
     `droppable` are dotted paths of fields that a request can do without, each with a pattern of other words by which
-    errors name the field, "" for none. `notices` get a warning for a field that the user set.
+    errors name the field, "" for none. `notices` get a warning for a field that the user set. `tries_without`: a
+    request that is refused without a reason is sent once more without optional fields, as for servers of any origin.
     """
 
-    def __init__(self, droppable: Mapping[str, str], notices: LeftOutNotices) -> None:
+    def __init__(
+        self, droppable: Mapping[str, str], notices: LeftOutNotices, *, tries_without: bool = False
+    ) -> None:
         self._droppable = droppable
         self._notices = notices
+        self._tries_without = tries_without
         self._refused: dict[str, tuple[str, ...]] = {}
+        self._on_trial: dict[str, tuple[str, ...]] = {}  # left out at the last unexplained refusal of a model
 
     def learn(
         self, request: Request, error: LlmError, body: JsonObject, chosen: Collection[str] = ()
@@ -84,29 +89,45 @@ class RefusedFields:
             if path in known or path.partition(".")[0] in chosen or not _has(body, path.split(".")):
                 continue
             place = _place(_KNOWN.sub("", text), path, words)
-            if place is not None:
+            if place is not None and not self._is_of_another(text, path, place[0]):
                 places[path] = place
         if not places:
-            return self._learn_unstated(request, error, body, known)
+            return self._learn_unstated(request, error, body, chosen)
         # The error is about the field that it names first, and there about the innermost.
         first = _last_of_path(text, places, min(places, key=lambda path: places[path]))
-        inner = next((path for path in places if path.startswith(f"{first}.")), first)
-        self._refused[request.model] = (*known, inner)
-        self._notices.add_left_out(request, inner)
+        self._leave_out(request, next((path for path in places if path.startswith(f"{first}.")), first))
         return True
 
+    def _leave_out(self, request: Request, *paths: str) -> None:
+        self._refused[request.model] = (*self._refused.get(request.model, ()), *paths)
+        for path in paths:
+            self._notices.add_left_out(request, path)
+
     def _learn_unstated(
-        self, request: Request, error: LlmError, body: JsonObject, known: Collection[str]
+        self, request: Request, error: LlmError, body: JsonObject, chosen: Collection[str]
     ) -> bool:
-        """Remember the format of the answer, which few servers know, if it is refused without a reason."""
-        if not request.response_format or not _UNSTATED.search(str(error)):
+        """Leave out what few servers know if a request is refused without a reason: the format of the answer, then all
+        optional fields at once. If that is refused, too, it was none of them.
+        """
+        model = request.model
+        if not isinstance(error, InvalidRequestError) or not UNSTATED.search(str(error)):
             return False
-        paths = (path for path in self._droppable if _OF_ANSWERS.search(path) and path not in known)
-        found = next((path for path in paths if _has(body, path.split("."))), None)
-        if found is None:
+        if tried := self._on_trial.get(model):
+            self._refused[model] = tuple(path for path in self._refused.get(model, ()) if path not in tried)
+            self._on_trial[model] = ()
+            for path in tried:
+                self._notices.withdraw_left_out(request, path)
             return False
-        self._refused[request.model] = (*known, found)
-        self._notices.add_left_out(request, found)
+        free = (path for path in self._droppable if path.partition(".")[0] not in chosen)
+        left = [path for path in free if not self.has(model, path) and _has(body, path.split("."))]
+        if request.response_format and (found := next(filter(_OF_ANSWERS.search, left), None)):
+            self._leave_out(request, found)
+            return True
+        left = [path for path in left if not _NEVER_TRIED.search(path)]
+        if not self._tries_without or not left or model in self._on_trial:
+            return False
+        self._on_trial[model] = tuple(left)
+        self._leave_out(request, *left)
         return True
 
     def _asked(self, error: LlmError, text: str) -> Iterator[tuple[str, str]]:
@@ -124,6 +145,14 @@ class RefusedFields:
                 is_certain = _OWN_NAME.search(name) or re.search(rf"\binvalid `?{name}\b", text)
                 if (is_value or is_certain) and not _KEPT.search(path):
                     yield path, words if is_value else ""
+
+    def _is_of_another(self, text: str, path: str, begin: int) -> bool:
+        """Return whether the name at `begin` is of a field within another one, as in reasoning.max_tokens."""
+        found = _FIELD_AROUND.search(text[:begin])
+        outer = path.partition(".")[0]
+        return bool(
+            found and found[1] != outer and any(p.partition(".")[0] == found[1] for p in self._droppable)
+        )
 
     def without(self, model: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return `body` without the fields that the server refuses for this model."""

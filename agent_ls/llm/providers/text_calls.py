@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agent_ls.llm.messages import ContentPart, Message, TextPart, ToolCallPart
 from agent_ls.llm.providers.base import StreamDecoder
-from agent_ls.llm.providers.call_dialects import PrintedCall
+from agent_ls.llm.providers.call_dialects import PrintedCall, is_mark
 from agent_ls.llm.providers.printed_calls import PrintedCalls
 from agent_ls.llm.requests import FinishReason, Request, Response
 from agent_ls.llm.sse import Frame
@@ -57,6 +57,7 @@ class TextCallsDecoder:
         return [out for event in events for out in self._one(event)]
 
     def _one(self, event: StreamEvent) -> Sequence[StreamEvent]:
+        self._has_calls = self._has_calls or isinstance(event, ToolCallStart)
         before = self._flush() if not isinstance(event, StreamFinish) else ()
         self._next = max(self._next, getattr(event, "index", -1) + 1)
         match event:
@@ -70,18 +71,18 @@ class TextCallsDecoder:
             case TextEnd() if self._printed:
                 self._held = event
                 return before
-            case ToolCallStart():
-                self._has_calls = True
             case StreamFinish():
                 return self._finish(event)
         return (*before, event)
 
     def _flush(self) -> Sequence[StreamEvent]:
-        """End the held part with its whole text."""
+        """End the held part with its whole text, but without a tag beside a call that the server has read."""
         held, self._held = self._held, None
         if held is None or self._printed is None:
             return ()
         rest = self._printed.held
+        if self._has_calls and rest and is_mark(rest):
+            return (TextEnd(held.index, replace(held.part, text=held.part.text.removesuffix(rest))),)
         return (TextDelta(held.index, rest), held) if rest else (held,)
 
     def _finish(self, event: StreamFinish) -> Sequence[StreamEvent]:
@@ -109,7 +110,9 @@ def with_text_calls(response: Response, offered: Collection[str]) -> Response:
     """Return a complete answer with the calls that end its last text; the answer itself if there are none."""
     parts = response.message.parts
     last = parts[-1] if parts else None
-    if not offered or response.tool_calls or not isinstance(last, TextPart):
+    if offered and response.tool_calls:
+        return replace(response, message=replace(response.message, parts=tuple(map(_without_mark, parts))))
+    if not offered or not isinstance(last, TextPart):
         return response
     printed = PrintedCalls(offered, bare=False)
     said = printed.feed(last.text)
@@ -119,6 +122,14 @@ def with_text_calls(response: Response, offered: Collection[str]) -> Response:
     kept: list[ContentPart] = [*parts[:-1], replace(last, text=said + rest), *_parts(calls, response.id)]
     reason = FinishReason("tool_calls", response.finish_reason.raw)
     return replace(response, message=Message(response.message.role, tuple(kept)), finish_reason=reason)
+
+
+def _without_mark(part: ContentPart) -> ContentPart:
+    """Return a part of an answer with calls, without a tag around calls as its last line."""
+    if not isinstance(part, TextPart):
+        return part
+    head, end, last = part.text.rstrip().rpartition("\n")
+    return replace(part, text=head + end) if last and is_mark(last) else part
 
 
 def _parts(calls: Sequence[PrintedCall], response_id: str) -> list[ToolCallPart]:

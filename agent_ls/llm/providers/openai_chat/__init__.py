@@ -90,7 +90,7 @@ class ChatCodec:
         self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
         self._forms = RefusedForms(REFUSALS)
         self._notices = LeftOutNotices()
-        self._refused = RefusedFields(_DROPPABLE, self._notices)
+        self._refused = RefusedFields(_DROPPABLE, self._notices, tries_without=True)
         self._files = RefusedFiles(self._notices)
         self._prefills = Prefills()
         self._room = OutputRoom()

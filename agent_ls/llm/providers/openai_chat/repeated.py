@@ -8,7 +8,8 @@ _LEAST_CHARACTERS = 4  # different ones in three pieces; "6", "66", "666" may be
 class RepeatedText:
     """Returns what is new in each piece of text. Whether pieces repeat the text so far is clear with the third one.
 
-    Until then, a second piece that begins with the first one is held back.
+    Until then, a second piece that begins with the first one is held back. If no third one comes, it repeats the first
+    one, unless that is as short as a word that a model says twice.
     """
 
     def __init__(self) -> None:
@@ -30,11 +31,13 @@ class RepeatedText:
         if is_longer and len(set(piece)) >= _LEAST_CHARACTERS:
             self._whole = piece
             return piece[len(self._pieces[0]) :]
-        return self.close() + piece
+        return self.close(is_last=False) + piece
 
-    def close(self) -> str:
-        """Return the text that was held back. Later pieces are new."""
+    def close(self, *, is_last: bool = True) -> str:
+        """Return the text that was held back. Later pieces are new. `is_last`: no further piece follows here."""
         held = "" if self._is_plain or self._whole is not None else "".join(self._pieces[1:])
+        if is_last and held and len(set(self._pieces[0])) >= _LEAST_CHARACTERS:
+            held = held[len(self._pieces[0]) :]
         self._is_plain = self._whole is None
         return held
 
