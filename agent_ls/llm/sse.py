@@ -102,6 +102,8 @@ class SseDecoder:
             if self._bare or self._at_start:
                 frame = self._line(line)
             elif line.startswith(b"data: "):
+                if self._data and (before := self._ended()):
+                    frames.append(before)
                 self._data.append(line[6:].decode("utf-8", "replace"))
                 continue
             elif line.startswith(b"event: "):
@@ -123,8 +125,12 @@ class SseDecoder:
             return self._dispatch()
         name, _, value = line.decode("utf-8", "replace").partition(":")
         value = value.removeprefix(" ")
-        if name == "data":
+        if self._data == [""] and name.startswith((" {", " [")):
+            self._data = [line.decode("utf-8", "replace").strip()]  # the value is on the line after its field
+        elif name == "data":
+            before = self._ended() if self._data else None
             self._data.append(value)
+            return before
         elif name == "event":
             self._event = value
         elif name == "error":  # not in the SSE standard: llama.cpp reports errors with this field
@@ -145,6 +151,14 @@ class SseDecoder:
             return None
         self._bare = []
         return Frame("", text)
+
+    def _ended(self) -> Frame | None:
+        """Return the frame of the last line, if it is a whole event: some proxies leave out the blank lines."""
+        last = self._data[-1]
+        if len(self._data) > 1 or not (last == "null" or (last.startswith("{") and _is_json(last))):
+            return None
+        self._data.clear()
+        return Frame(self._event, last)
 
     def _dispatch(self) -> Frame | None:
         data = "\n".join(self._data)

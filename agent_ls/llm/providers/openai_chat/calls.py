@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ _PLAIN_KEYS = {"id", "type", "index", "function"}
 
 
 _FIRST_KEY = regex(r'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
+_SEVERAL = regex(r"^\{[\s\S]*\}\s*\{")
 _STRUCTURE = regex(r'\\.|["{}\[\]]', re.DOTALL)
 
 
@@ -209,6 +211,24 @@ def _arguments_of(raw: JsonObject) -> str:
     if isinstance(found, dict | list):
         return encode_json(found).decode()
     return found if isinstance(found, str) else ""
+
+
+def split_piece(raw: JsonObject) -> list[JsonObject]:
+    """Return a piece for each object in the arguments of one: some servers put the arguments of several calls there."""
+    text = _arguments_of(raw).strip()
+    if not _SEVERAL.search(text):
+        return [raw]
+    decoder, at, found = json.JSONDecoder(), 0, []
+    try:
+        while at < len(text):
+            value, end = decoder.raw_decode(text, at)
+            found.append(text[at:end] if isinstance(value, dict) else "")
+            at = end + len(text[end:]) - len(text[end:].lstrip())
+    except (ValueError, RecursionError):
+        return [raw]
+    if len(found) < 2 or not all(found):
+        return [raw]
+    return [{**raw, "function": {**object_at(raw, "function"), "arguments": one}} for one in found]
 
 
 def add_piece(call: OpenCall, raw: JsonObject) -> tuple[str, bool]:

@@ -110,5 +110,5 @@ def as_chunk(body: JsonObject) -> JsonObject:
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, Mapping):
         return {**body, "choices": []}
-    delta = object_at(first, "message")
+    delta = object_at(first, "message") or object_at(first, "delta")  # Foundry Local
     return {**body, "choices": [{"delta": delta, "finish_reason": text_at(first, "finish_reason") or "stop"}]}

@@ -16,7 +16,7 @@ from agent_ls.llm.providers.call_dialects import PrintedCall, is_mark
 from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.error_mapping import ProviderFailure
-from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece
+from agent_ls.llm.providers.openai_chat.calls import OpenCall, OpenCalls, add_piece, split_piece
 from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, ThinkingBlocks, reasoning_piece
@@ -96,6 +96,7 @@ class ChatStream:
         self._finish: str | None = None
         self._said: list[str] = []
         self._said_chars = 0
+        self._has_only_messages = False  # whether each event had a message in place of a delta
         self._has_started = self._has_refusal = self._is_finished = False
         self._warnings: list[str] = [reading.notice] if reading.notice else []
 
@@ -124,7 +125,8 @@ class ChatStream:
         for choice in objects_at(event, "choices"):
             self._usage = object_at(choice, "usage") or self._usage  # Moonshot
             # Some servers send a complete message instead of deltas; others repeat the message beside the last delta.
-            is_message = not self._has_output and "message" in choice and not object_at(choice, "delta")
+            is_message = self._takes_messages and "message" in choice and not object_at(choice, "delta")
+            self._has_only_messages = is_message and not text_at(choice, "finish_reason")
             self._delta(object_at(choice, "message" if is_message else "delta"))
             if not choice.keys() & {"delta", "message"}:  # the older Completions API
                 self._say(text_at(choice, "text"))
@@ -161,8 +163,10 @@ class ChatStream:
         self._parts.out.append(StreamStart(self._id, text_at(event, "model")))
 
     @property
-    def _has_output(self) -> bool:
-        return bool(self._parts.count or self._parts.open_kind or self._calls.calls)
+    def _takes_messages(self) -> bool:
+        return self._has_only_messages or not (
+            self._parts.count or self._parts.open_kind or self._calls.calls
+        )
 
     # --- pieces
 
@@ -189,7 +193,8 @@ class ChatStream:
         if pieces:
             self._say_held()
         for place, raw in enumerate(pieces):
-            self._call_piece(raw, place if len(pieces) > 1 else None)
+            for one in split_piece(raw):
+                self._call_piece(one, place if len(pieces) > 1 else None)
 
     def _reason(self, piece: str) -> None:
         if piece and self._calls.open is None:
