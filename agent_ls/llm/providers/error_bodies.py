@@ -29,6 +29,12 @@ _NAMES = ("code", "Code", "type", "status", "__type", "error_code", "status_code
 # Codex: resets_in_seconds
 _DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
 _MAX_TEXT_CHARS = 200
+# All target providers failed. / Upstream request failed.
+_SAYS_NOTHING = regex(
+    r"^\W*(all|every|each|no) [\w ]{0,30}(providers?|models?|endpoints?|attempts?|channels?|targets?|fallbacks?) "
+    r"[\w ]{0,12}(failed|fail|succeeded)|^\W*(upstream|provider|backend) [\w ]{0,20}(failed|error)\W*$",
+    re.IGNORECASE,
+)
 _STATED = {"error", "message", "detail"}
 _MAX_LITERAL_CHARS = 5_000
 _BYTES = regex(r"\bb'\{.*\}(\\n)*'", re.DOTALL)  # LiteLLM: Vertex_ai_betaException - b'{"error": …}'
@@ -49,8 +55,12 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
     """
     error = _error_object(body)
     message = _message(body, error)
-    if not message and error is not body and (deeper := _stated_inside(error)):
+    if not message and error is not body and (deeper := next(_stated_inside(error), None)):
         message, error = _message(body, deeper), {**error, **deeper}
+    if _SAYS_NOTHING.search(message):  # a gateway that has tried others lists what they said
+        for reason in reversed([*_stated_inside(error)]):
+            if (inner := find_failure({"error": reason})) and not _SAYS_NOTHING.search(inner.message):
+                return inner
     nested = nested_object(message)
     if nested is not None and (inner := find_failure(nested)) and inner.message:
         # A proxy put the error body of another server into its message.
@@ -164,8 +174,8 @@ def _error_object(body: JsonObject) -> JsonObject:
     )
 
 
-def _stated_inside(error: JsonObject) -> JsonObject | None:
-    """Return the first object inside of an error that states a message: proxies name it `upstream_error`, `cause`, …"""
+def _stated_inside(error: JsonObject) -> Iterator[JsonObject]:
+    """Yield the objects inside of an error that state a message: proxies name them `upstream_error`, `cause`, …"""
     waiting: deque[JsonValue] = deque(error.values())
     for _ in range(_MAX_INNER):
         if not waiting:
@@ -173,16 +183,17 @@ def _stated_inside(error: JsonObject) -> JsonObject | None:
         found = waiting.popleft()
         if isinstance(found, Mapping):
             if any(text_at(found, key) for key in _MESSAGES):
-                return found
+                yield found
             waiting.extend(found.values())
         elif isinstance(found, list):
             waiting.extend(found)
-    return None
 
 
 def _message(body: JsonObject, error: JsonObject) -> str:
     """Return the most specific message. A broker's `metadata.raw` is the message of the provider that it called."""
     message = _ECHO.sub(r"\1", next((text for text in _messages(body, error) if text), ""))
+    if page := _PAGE.search(message):  # a gateway quotes the page of another server
+        message = message[: page.start()] + plain_text(message[page.start() :].encode())
     message = (_place(error) if message else "") + message
     reason = text_at(error, "param")  # MiMo: Param Incorrect, with the reason here and not only a name
     if " " not in reason:

@@ -102,7 +102,11 @@ NO_API = (
 OTHER_API = regex(
     r"(support|accessible|available)\w*\b.{0,60}(/completions|/responses|/messages)"
     r"|chat_?completion operation does not work"  # Azure
-    r"|in the responses api"
+    r"|\bnot support chat ?completions?\b"  # Vertex AI
+    r"|in the responses api|\b(not|n't) available on (this|the \w*_?(messages|responses|completions)) endpoint"
+    # Copilot: model a is not supported via Responses API
+    r"|(\bnot|n't) (support|available|accessible)\w* (via|by|through|in|on|with) (the )?(\w+ )?"
+    r"(messages|responses|chat completions) api|unsupported_api_for_model"
     # Workers AI: Anthropic Messages API is not supported for model "@cf/a/b"
     r"|\b(messages|responses|chat completions) api\b.{0,20}(\bnot|n't) (yet |currently )?(support|available|enabled)",
     re.IGNORECASE,
@@ -119,8 +123,9 @@ PAGE = (
 
 # MiniMax: invalid params / Gemini: Request contains an invalid argument. / a server without a body
 UNSTATED = regex(
-    r"((invalid|malformed) (params?|parameters?|requests?|arguments?|inputs?)|bad request"
-    r"|unprocessable( entity| content)?|\(http 4\d\d\)|no body)( error)?\W*$",
+    r"((invalid|malformed) ((params?|parameters?|arguments?|inputs?)( values?)?|requests?|chat settings?)|bad request"
+    r"|parameters? [\w ]{0,30}(is|are) (invalid|not valid)|unprocessable( entity| content)?|\(http 4\d\d\)|no body)"
+    r"( error)?(\W*\b(request|trace)[ _]?id\b\W*[\w-]+|\W*\(\d{3,5}\))*\W*$",
     re.IGNORECASE,
 )
 """The end of the message of a refusal that has no reason."""

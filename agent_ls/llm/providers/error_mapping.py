@@ -42,7 +42,7 @@ from agent_ls.llm.providers.error_leads import (
     UNSTATED_HINT,
     WRONG_WAYS,
 )
-from agent_ls.llm.providers.error_topics import STATED, fails_template, is_busy, is_refused, topic_of
+from agent_ls.llm.providers.error_topics import STATED, fails_always, is_busy, is_refused, topic_of
 from agent_ls.llm.providers.error_words import (
     BUDGET,
     CUT,
@@ -161,7 +161,8 @@ class FailureTable:
         elif failure.is_page and issubclass(kind, AuthenticationError | PermissionDeniedError):
             chosen = PAGE
         lead, hint = (text.format(**self._facts(model)) for text in chosen)
-        if kind in (InvalidRequestError, NotFoundError) and OTHER_API.search(failure.message):
+        said = " ".join((failure.message, *failure.names))
+        if kind in (InvalidRequestError, NotFoundError) and OTHER_API.search(said):
             return lead, OTHER_API_HINT
         if kind is InvalidRequestError and (not failure.message or UNSTATED.search(failure.message)):
             return lead, UNSTATED_HINT
@@ -214,7 +215,7 @@ class FailureTable:
             return worded if is_busy(text) else kind
         if worded is kind and kind in (InvalidRequestError, ProviderError, ServerError):
             topics = STATED if kind is ServerError else ()
-            if (kind is ProviderError and is_refused(text)) or fails_template(text):
+            if (kind is ProviderError and is_refused(text)) or fails_always(text):
                 kind = InvalidRequestError
             return topic_of(failure.message, topics) or (NotFoundError if _is_about_model(failure) else kind)
         return worded

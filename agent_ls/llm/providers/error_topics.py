@@ -126,7 +126,10 @@ _KEY = Topic(
         r"invalid|incorrect|wrong|\bbad\b|missing|expired|reject|revoked|disabled|unknown|malformed|required|\bno\b",
         rf"{_NOT} (valid|provide|found|exist|recogni|specified|set)|unable to verify|provide an?\b|无效|过期|失败|错误",
     ),
-    _any(r"authentication (has )?failed|unauthenticated|could not (be )?authenticate"),
+    _any(
+        r"authentication (has )?failed|unauthenticated|could not (be )?authenticate",
+        r"\b(no|missing) (\w+ )?authentication( \w+)? (found|given|provided|sent)\b",  # Higress
+    ),
     unless=_any(r"额度|配额|permission|not allowed|used up|limit|idempotency|json|max tokens|logit", _FIELD),
 )
 _DENIED = Topic(
@@ -174,7 +177,8 @@ _UNKNOWN_MODEL = Topic(
 _BUSY = regex(
     r"(server|service|system|engine|model|backend|upstream|infrastructure)s? (is |are )?(currently |temporarily )*"
     r"(overloaded|busy|unavailable|unreachable|under (heavy|maintenance)|down|timed out|experiencing)"
-    r"|please (try again|retry) later|^internal (server )?error|error occurred on the server|no instances available"
+    r"|please (try again|retry) later|^(compute|internal( server)?) error|error occurred on the server"
+    r"|no instances available"
     r"|\bcrashed\b|channel error|out of memory|cuda error|(engine|worker|process) (died|exited|is dead|was killed)"
     r"|upstream request failed|(系统|服务|模型).{0,4}(繁忙|过载)|请稍[后候]再?(试|重试)"
 )
@@ -182,10 +186,12 @@ _BUSY = regex(
 _REFUSAL = regex(r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation")
 """What a server says of a request that it refuses, also if a proxy calls that a failure."""
 
-_TEMPLATE = regex(
+_FAILS_ALWAYS = regex(
     r"(render|apply)\w* (the )?(prompt|(chat |prompt )?template)|jinja (exception|error)"
     r"|(chat|prompt) template (error|fail)|issue with the model's prompt template"  # LM Studio
     r"|while executing \w+(expression|statement) at line|unknown \w* ?(\([\w-]+\) )?filter\b"  # llama.cpp
+    r"|\bat row \d+, column \d+|raise exception\("
+    r"|code = (invalidargument|outofrange|failedprecondition|unimplemented)\b"  # LocalAI, of its backends
 )
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)
@@ -221,9 +227,9 @@ def is_refused(message: str) -> bool:
     return _REFUSAL.search(message[:_MAX_CHARS].lower().replace("_", " ")) is not None
 
 
-def fails_template(message: str) -> bool:
-    """Return whether the template of a local model refuses the conversation, which it does at each try."""
-    return _TEMPLATE.search(message[:_MAX_CHARS].lower().replace("_", " ")) is not None
+def fails_always(message: str) -> bool:
+    """Return whether a template of a local model or a backend refuses the conversation, which it does at each try."""
+    return _FAILS_ALWAYS.search(message[:_MAX_CHARS].lower().replace("_", " ")) is not None
 
 
 def topic_of_name(name: str) -> type[ProviderError] | None:

@@ -61,8 +61,13 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         (r"match\w* your .{0,40}(polic|privacy|restriction|settings|preferences)", PermissionDeniedError),
     ),
     RateLimitError: ((SPENT, QuotaExceededError),),
-    # OpenRouter: invalid_prompt, the code of OpenAI's filter, for fields that are missing
-    ContentFilterError: ((r"invalid_(union|type|value|literal)|zod|validation error", InvalidRequestError),),
+    # OpenRouter and MiniMax: invalid_prompt, the code of OpenAI's filter, for fields that are missing or wrong
+    ContentFilterError: (
+        (
+            r"invalid[_ ](union|type|value|literal|param|arg)|zod|validation error|tool result",
+            InvalidRequestError,
+        ),
+    ),
     ProviderError: ((SPENT, QuotaExceededError),),
 }
 _REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] = {

@@ -51,6 +51,7 @@ _OF_EXCESS = regex(
 )
 _OF_PROMPT = regex(r"\b(input(?! should be)|prompt|messages|context (length|limit|size))\b", re.IGNORECASE)
 _SIZE = regex(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
+_REQUEST_ID = regex(r"\brequest[_ ]?id\b\W{0,3}\w+", re.IGNORECASE)
 _EXCLUSIVE = regex(r"\bto (\d+) \(exclusive\)", re.IGNORECASE)  # Vertex AI
 
 _LEAST = 512  # a limit below it is of no use: the prompt itself is too long
@@ -123,6 +124,7 @@ def _lower(limits: dict[str, int], model: str, most: int) -> bool:
 
 def _allowed(text: str, wanted: int) -> int:
     """Return the most tokens that the model writes, as a refusal of a higher limit says; 0 if it says none."""
+    text = _REQUEST_ID.sub("", text)
     if not (_OF_OUTPUT.search(text) and _OF_EXCESS.search(text)) or _OF_PROMPT.search(text):
         return 0
     if match := _EXCLUSIVE.search(text):

@@ -45,14 +45,19 @@ _KEPT = regex(r"max|stop|stream|^store$")
 # Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
 _UNSUPPORTED = regex(
     r"\bnot (be |currently |yet |been )*supported|unsupported|(does|do)(n't| not) support|incompatible .{0,30}param"
-    r"|unexpected keyword argument",
+    r"|unexpected keyword argument|literal_error|extra_forbidden|input should be",
     re.IGNORECASE,
 )
 
 
 # fields that a request has on trial without a reason to refuse them: not what decides how the model answers
 _NEVER_TRIED = regex(r"max|stop_?seq|^stop$|^stream$|^store$|choice", re.IGNORECASE)
+_ABOUT_SCHEMA = regex(r"\bschema\b", re.IGNORECASE)
 _OF_ANSWERS = regex(r"format|response", re.IGNORECASE)
+# Thinking mode does not support this tool_choice: what follows is refused, not what does the refusing
+_OBJECT = regex(
+    r"(\bnot|n't|\bcannot) (support|allow|accept|permit|take)s? ((this|the|any|an?|your) )?\W?", re.IGNORECASE
+)
 _DOTTED = regex(r"[\w\[\]]+(\.[\w\[\]]+)*\.")
 _FIELD_AROUND = regex(r"(?:^|[^.\w])(?:body\.|request\.)?(\w+)\.$", re.IGNORECASE)
 
@@ -94,7 +99,9 @@ class RefusedFields:
         if not places:
             return self._learn_unstated(request, error, body, chosen)
         # The error is about the field that it names first, and there about the innermost.
-        first = _last_of_path(text, places, min(places, key=lambda path: places[path]))
+        ends = [found.end() for found in _OBJECT.finditer(text)]
+        nearest = min(places, key=lambda path: (places[path][0] not in ends, places[path]))
+        first = _last_of_path(text, places, nearest)
         self._leave_out(request, next((path for path in places if path.startswith(f"{first}.")), first))
         return True
 
@@ -110,9 +117,12 @@ class RefusedFields:
         optional fields at once. If that is refused, too, it was none of them.
         """
         model = request.model
-        if not isinstance(error, InvalidRequestError) or not UNSTATED.search(str(error)):
+        if not isinstance(error, InvalidRequestError):
             return False
-        if tried := self._on_trial.get(model):
+        is_unstated = UNSTATED.search(str(error)) is not None
+        if not is_unstated and not (request.response_format and _ABOUT_SCHEMA.search(str(error))):
+            return False
+        if is_unstated and (tried := self._on_trial.get(model)):
             self._refused[model] = tuple(path for path in self._refused.get(model, ()) if path not in tried)
             self._on_trial[model] = ()
             for path in tried:
@@ -124,7 +134,7 @@ class RefusedFields:
             self._leave_out(request, found)
             return True
         left = [path for path in left if not _NEVER_TRIED.search(path)]
-        if not self._tries_without or not left or model in self._on_trial:
+        if not is_unstated or not self._tries_without or not left or model in self._on_trial:
             return False
         self._on_trial[model] = tuple(left)
         self._leave_out(request, *left)

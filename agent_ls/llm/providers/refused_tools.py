@@ -20,7 +20,7 @@ _NO_TOOLS = regex(
     r"(?![^.]* in streaming)"
     r"|不支持.{0,12}(工具|函数调用|tool|function)"
     # OpenAI: tools is not supported in this model
-    rf"|(?<!parallel )\b{_TOOLS}[`'\"]? ((is|are|has|have)( been)? ?)?(not|n't) "
+    rf"|(?<!parallel )\b{_TOOLS}[`'\":]{{0,2}} ((is|are|has|have)( been)? ?)?(not|n't) "
     r"(currently |yet |been )?(supported|enabled|available|implemented|allowed|accepted|permitted|a valid)"
     rf"|(?<!parallel )\b{_TOOLS}[`'\"]? (is |are )?(unsupported|disabled|unavailable|cannot be used with this)"
     # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported

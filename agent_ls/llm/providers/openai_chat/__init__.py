@@ -27,6 +27,7 @@ from agent_ls.llm.providers.openai_chat.abilities import (
     probes_of,
 )
 from agent_ls.llm.providers.openai_chat.adaptations import (
+    FIELDS,
     REFUSALS,
     adapt_body,
     adapt_messages,
@@ -67,6 +68,8 @@ _DROPPABLE = {
 }
 # Bedrock: The toolConfig field must be defined when using toolUse and toolResult content blocks.
 _NEEDS_TOOLS = regex(r"toolConfig field must be defined|without `tools=` param", re.IGNORECASE)
+# OpenAI: Function tools with reasoning_effort are not supported […] or set reasoning_effort to 'none'.
+_WANTS_NO_EFFORT = regex(r"\bset \W?reasoning_effort\W? to \W?none\b", re.IGNORECASE)
 
 
 class ChatCodec:
@@ -87,8 +90,9 @@ class ChatCodec:
         self._unopened: set[str] = (
             set()
         )  # the models whose answers begin with reasoning that has no opening tag
+        self._effortless: set[str] = set()  # the models whose own effort has to be switched off
         self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
-        self._forms = RefusedForms(REFUSALS)
+        self._forms = RefusedForms(REFUSALS, FIELDS)
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices, tries_without=True)
         self._files = RefusedFiles(self._notices)
@@ -119,6 +123,8 @@ class ChatCodec:
         chosen = self._forms.of(request.model)
         history.keeps_thoughts = "reasoning" in chosen
         server = self._server
+        if request.model in self._effortless:
+            request = replace(request, reasoning_effort="none")
         if self._refused.has(request.model, "max_tokens"):
             server = replace(server, max_tokens_key="max_completion_tokens")
         return encode_request(
@@ -165,6 +171,10 @@ class ChatCodec:
             return True
         if not request.tools and not self._is_textual(request) and _NEEDS_TOOLS.search(str(error)):
             self._needs_tools.add(request.model)
+            return True
+        if _WANTS_NO_EFFORT.search(str(error)) and request.model not in self._effortless:
+            self._effortless.add(request.model)
+            self._notices.add_left_out(request, "reasoning_effort")
             return True
         if self._prefills.learn(request, error) or self._files.learn(request, error):
             return True

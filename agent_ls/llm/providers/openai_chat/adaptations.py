@@ -11,7 +11,7 @@ from typing import Any
 from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
 from agent_ls.llm.providers.plain_schemas import REFUSED, with_plain_schemas
-from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE, TOOL_CALLS
+from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE, TOOL_CALLS, without_fields
 from agent_ls.llm.providers.wire_json import encode_json
 from agent_ls.patterns import regex
 
@@ -29,6 +29,7 @@ _BARRED = (
 # a type, and none beside `anyOf`.
 #
 # What servers refuse: the part of the messages, and a word of what is wrong with it. The first match decides.
+FIELDS = ("reasoning_content", "reasoning_details", "thinking_blocks")
 REFUSALS: Mapping[str, re.Pattern[str]] = {
     # DeepSeek: The `reasoning_content` in the thinking mode must be passed back to the API.
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message at index 2
@@ -58,7 +59,8 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": regex(
         rf"system\W? role|role.{{0,30}}system|system (message|prompt|instruction)s?.{{0,40}}{NOT}"
-        r"|system is not a|alternat|must (start|begin) with (a )?user|first message must (use|be|have)"
+        r"|system is not a|alternat|must be an odd number"  # ERNIE
+        r"|must (start|begin) with (a )?user|first message must (use|be|have)"
         r"|does not support system|不支持.{0,4}system|only .?user.? and .?assistant|one of .{0,6}user.{0,6}assistant"
         # DeepSeek: does not support successive user or assistant messages
         r"|(successive|consecutive|multiple) (user|assistant)|(user|assistant) messages in a row|expected role"
@@ -113,6 +115,10 @@ _NO_IMAGE = "(an image, which this server does not accept)"
 
 def adapt_messages(messages: Sequence[bytes], chosen: frozenset[str]) -> list[bytes]:
     """Return the encoded messages in the form that the server accepts."""
+    return without_fields(_in_forms(messages, chosen), chosen)
+
+
+def _in_forms(messages: Sequence[bytes], chosen: frozenset[str]) -> list[bytes]:
     out = [_adapt(message, chosen) for message in messages] if chosen - _OF_MORE else [*messages]
     out = _one_call_each(out) if "single" in chosen else out
     if "system" in chosen:
