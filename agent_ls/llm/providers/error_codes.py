@@ -93,7 +93,10 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     ),
     (regex(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),
     # LiteLLM: key_model_access_denied / Groq: model_terms_required
-    (regex(r"access_denied$|terms_required|_restricted$"), PermissionDeniedError),
+    (
+        regex(r"access_(denied$|terminated)|account_(deactivated|disabled)|terms_required|_restricted$"),
+        PermissionDeniedError,
+    ),
     (regex(r"^model_(decommissioned|not_available|not_supported)$"), NotFoundError),
 )
 

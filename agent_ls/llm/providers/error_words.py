@@ -46,9 +46,12 @@ SPENT = (
 )
 """Words of used-up credit, also with a status that says something else."""
 _FILTERED = r"requires moderation|input was flagged|violates? (the |our )?usage guidelines"
+_CLOSED = r"(access|account) (was|is|has been) (terminated|deactivated|banned|closed)"
+"""Words of OpenAI about an account that it has closed, though these name its policies too."""
 _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ...]] = {
     PermissionDeniedError: (
         (SPENT, QuotaExceededError),
+        (_CLOSED, PermissionDeniedError),
         (_FILTERED, ContentFilterError),
         ("key was reported as leaked", AuthenticationError),
     ),
@@ -60,7 +63,10 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         # OpenRouter, of a model that the settings of the account exclude
         (r"match\w* your .{0,40}(polic|privacy|restriction|settings|preferences)", PermissionDeniedError),
     ),
-    RateLimitError: ((SPENT, QuotaExceededError),),
+    RateLimitError: (
+        (SPENT, QuotaExceededError),
+        (_CLOSED, PermissionDeniedError),
+    ),
     # OpenRouter and MiniMax: invalid_prompt, the code of OpenAI's filter, for fields that are missing or wrong
     ContentFilterError: (
         (

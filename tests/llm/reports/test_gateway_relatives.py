@@ -54,6 +54,12 @@ KINDS: list[Any] = [
         "EOF"),
     ("compatible", 500, say("rpc error: code = InvalidArgument desc = prompt is too long: 9000 tokens > 8192"),
         e.ContextLengthError, "too long"),
+    # an account that was closed, which no wait opens
+    ("compatible", 429, say("This account has been deactivated."), e.PermissionDeniedError, "deactivated"),
+    ("anthropic", 429, {"error": {"message": "Your access has been terminated"}}, e.PermissionDeniedError,
+        "terminated"),
+    ("responses", 429, say("See your mail.", code="account_deactivated"), e.PermissionDeniedError, "mail"),
+    ("compatible", 429, say("the connection was terminated after 100 requests"), e.RateLimitError, "terminated"),
     # a key that is missing
     ("compatible", 403, "No authentication token found for this route", e.AuthenticationError, "No authentication"),
     ("compatible", 403, {"message": "missing authentication header sent"}, e.AuthenticationError, "missing"),

@@ -48,6 +48,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         r"(role |message )?.?user.?( message| role)?.{0,20}(after|follow)\w*( role| a)? .?tool"
         r"|tool message.{0,30}followed by (an? )?.?assistant|after (a |the )?.?tool.? (message|role)"
         r"|conversation blocks and tool result blocks"
+        r"|both \W?messages?\W? and \W?tool.?results"  # Cohere
     ),
     # Bedrock: Conversation blocks and tool use blocks cannot be provided in the same turn.
     # Cohere: text content is not allowed when tool_calls are provided / Mistral: either content or tool_calls, not both
@@ -83,6 +84,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # Moonshot: the message at position 4 with role 'assistant' must not be empty
     "filled": regex(
         r"(each|every) message (must have|needs).{0,40}content|an empty message was provided"
+        r"|all elements in \w+ must have a message"  # Cohere
         r"|message.{0,30} with role 'assistant' must not be empty|content length must be (greater|at least|more)"
         r"|\bcontents?\b(?!_|\.\d).{0,120}\b(null|none|required|missing)\b|(null|none|missing)\b.{0,40}\bcontents?\b(?!\.)|内容不能为空"
         # templates and servers that take the length or a part of a content that is null
