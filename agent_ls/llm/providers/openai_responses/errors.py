@@ -27,7 +27,7 @@ from agent_ls.patterns import regex
 NAME = "openai"
 
 _OF_CUSTOM_TOOLS = regex(
-    r"custom|grammar|tool type|(expected|must be) \W{0,2}function|type\W{1,3}of tool"
+    r"custom|grammar|tool type|(expected|must be) (an? )?\W{0,2}function|type\W{1,3}of tool"
     r"|tools\W*\d+\W*(?:type|format|function)",
     re.IGNORECASE,
 )

@@ -24,7 +24,8 @@ KINDS: dict[str, ItemKind] = {
 class StreamedItem:
     """An item of the answer. `shown` is the text in the emitted events.
 
-    For a custom call, `shown` is JSON that contains the item's free text, `text`.
+    For a custom call, `shown` is JSON that contains the item's free text, `text`. `has_rest`: some of the text was only
+    in the event of its end.
     """
 
     kind: ItemKind
@@ -35,6 +36,7 @@ class StreamedItem:
     section: tuple[str, int | None] | None = None
     has_opening: bool = False
     has_ended: bool = False
+    has_rest: bool = False
 
 
 class StreamedItems(dict[int, StreamedItem]):

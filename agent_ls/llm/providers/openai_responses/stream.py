@@ -194,6 +194,10 @@ class ResponsesStream:
 
     def _text(self, index: int, piece: str) -> None:
         item = self._open(index, {"type": "message"})
+        if item.kind == "text" and item.has_ended and item.shown.text and not item.has_rest and piece:
+            self._begin(index, {"type": "message"})  # a converter ends the item at its first piece
+            index = self._moved[index]
+            item = self._items[index]
         if not item.has_ended and (ready := item.shown.add(piece)):
             self._items.say(index, TextDelta(index, ready))
 
@@ -214,6 +218,7 @@ class ResponsesStream:
         """Use the complete text of a message, for servers that send no pieces of it."""
         item = self._open(index, {"type": "message"})
         if item.kind == "text" and not item.has_ended and not item.shown.text and text:
+            item.has_rest = True
             self._items.say(index, TextDelta(index, item.shown.add(text)))
 
     def _free_text(self, index: int, piece: str) -> None:
@@ -303,6 +308,7 @@ class ResponsesStream:
         """
         shown = self._items[index].shown.text
         if len(whole) > len(shown) and whole.startswith(shown):
+            self._items[index].has_rest = True
             self._items.say(index, delta(index, whole[len(shown) :]))
 
     def _end_open_reasoning(self) -> None:
