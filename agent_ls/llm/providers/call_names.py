@@ -37,9 +37,12 @@ def valid_tool_name(name: str) -> str:
 
 
 def offered_name(name: str, offered: Collection[str]) -> str:
-    """Return the offered tool that a name means: models add namespaces, and servers leave special tokens in it."""
+    """Return the offered tool that a name means.
+
+    Models put a namespace before it, or an argument behind it, and servers leave special tokens in it.
+    """
     plain = name.partition("<|")[0].strip()
     if not offered or plain in offered:
         return plain if offered else name
-    last = _SEPARATOR.split(plain)[-1]
-    return last if last in offered else name
+    parts = _SEPARATOR.split(plain)
+    return next((part for part in (parts[-1], parts[0]) if part in offered), name)

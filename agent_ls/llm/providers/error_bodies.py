@@ -24,7 +24,17 @@ from agent_ls.llm.providers.wire_json import (
 )
 from agent_ls.patterns import regex
 
-_MESSAGES = ("message", "error_message", "errorMessage", "error_msg", "detail", "msg", "Message", "details")
+_MESSAGES = (
+    "message",
+    "error_message",
+    "errorMessage",
+    "error_msg",
+    "error_description",
+    "detail",
+    "msg",
+    "Message",
+    "details",
+)
 _NAMES = ("code", "Code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
 # Codex: resets_in_seconds
 _DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
@@ -165,7 +175,8 @@ def _error_object(body: JsonObject) -> JsonObject:
         return object_at(error, "error") or error
     for key in ("errors", "error"):
         if first := next(objects_at(body, key), None):
-            return first
+            described = {"message": first.get("description")} if "message" not in first else {}  # Writer
+            return {**first, **described}
     if (reply := object_at(body, "base_resp")) and int_at(reply, "status_code"):  # MiniMax
         return {"message": text_at(reply, "status_msg"), "code": int_at(reply, "status_code")}
     # Output: an error of AWS inside an event / Response: Tencent Cloud

@@ -88,7 +88,9 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     (regex(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
     # Bedrock: throttlingException, with a small letter within streams
     (
-        regex(r"throttl|too_?many_?requests|^requests?_?limit_?(exceeded|reached)", re.IGNORECASE),
+        regex(
+            r"throttl|too_?many_?requests|^rate_?limit|^requests?_?limit_?(exceeded|reached)", re.IGNORECASE
+        ),
         RateLimitError,
     ),
     (regex(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),

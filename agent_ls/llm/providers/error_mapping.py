@@ -189,6 +189,8 @@ class FailureTable:
         exact = (kind for name, kind in kinds.items() if OWN_CODE.fullmatch(name) and kind not in _VAGUE)
         named = next(iter(kinds.values()), None)
         named = next(exact, named) if named in _VAGUE else named
+        if named is ContextLengthError and status == 429 and worded_delay_s(failure.message) is not None:
+            named = RateLimitError  # token_limit_exceeded: waiting would not help against a long conversation
         if named is not None and named not in _VAGUE:
             return named
         # "invalid_request_error" is also the type of bodies whose status is more specific (401, 404).

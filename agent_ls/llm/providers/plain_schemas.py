@@ -19,6 +19,8 @@ REFUSED = regex(
     r"|prefix_?items|unique_?items|(min|max)_?(items|length|properties)|exclusive_?m\w+|multiple_?of)\b|\$(ref|defs)\b"
     rf"|\btools?\b.{{0,40}}\b(parameters|properties|features|pattern|format)\b.{{0,40}}{_WRONG}"
     rf"|\btools?\b.{{0,40}}(parameters|properties)\b.{{0,20}}unsupported"
+    # watsonx.ai: tools[0].function.parameters: at '/properties/a/type': value must be one of 'array', 'boolean', …
+    r"|\btools?\b.{0,40}\bparameters\b.{0,80}/type\b.{0,20}must be"
     # Gemini: Unknown name "pattern" at 'tools[0].function_declarations[0].parameters': Cannot find field.
     r"|unknown name .{0,40}(function_?declarations|response_?schema)"
     # Gemini: function_declarations[9].parameters.properties[url].format: only 'enum' and 'date-time' are supported
@@ -112,8 +114,24 @@ def _plain(schema: JsonValue, typed: bool) -> dict[str, JsonValue]:
         out["items"] = _plain(schema["items"], typed)
     if isinstance(choices := schema.get("anyOf"), list):
         out["anyOf"] = [_plain(choice, typed) for choice in choices]
+    if isinstance(kinds := out.get("type"), list):
+        out = _with_one_type(out, [kind for kind in kinds if kind != "null"] or kinds)
     if typed and "anyOf" in out:
         out = {key: value for key, value in out.items() if key in ("anyOf", "description")}
     elif typed and "type" not in out:
         out["type"] = "object" if "properties" in out else "array" if "items" in out else "string"
     return out
+
+
+def _with_one_type(schema: dict[str, JsonValue], kinds: list[JsonValue]) -> dict[str, JsonValue]:
+    """Return a schema with several types as one whose types are words."""
+    if len(kinds) == 1:
+        return {**schema, "type": kinds[0]}
+    of_kind = {"array": ("items",), "object": ("properties", "required")}
+    inner = {key for keys in of_kind.values() for key in keys}
+    choices = [
+        {"type": kind, **{key: schema[key] for key in of_kind.get(str(kind), ()) if key in schema}}
+        for kind in kinds
+    ]
+    rest = {key: value for key, value in schema.items() if key != "type" and key not in inner}
+    return {**rest, "anyOf": choices}

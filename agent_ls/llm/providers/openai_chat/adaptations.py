@@ -25,8 +25,8 @@ _BARRED = (
 # is a part of the user's first message, and roles alternate. `filled`: each message has a text, also beside calls.
 # `empty`: no text is empty. `ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`: they are nine
 # letters and digits. `signed`: the first call of each answer has a signature. `single`: each answer has at most one
-# call. `strings`: each content is a text. `schemas`: schemas state only names and types. `typed`: each part of them has
-# a type, and none beside `anyOf`.
+# call. `joined`: neighbouring messages of one role are one. `strings`: each content is a text. `schemas`: schemas state
+# only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
 #
 # What servers refuse: the part of the messages, and a word of what is wrong with it. The first match decides.
 FIELDS = ("reasoning_content", "reasoning_details", "thinking_blocks")
@@ -57,10 +57,12 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         rf"|(content|text) (and|or) {TOOL_CALLS}.{{0,20}}(not both|{_BARRED})"
         rf"|(not|n't|cannot) (\w+ ){{1,3}}both .{{0,60}}{TOOL_CALLS}"
     ),
+    # Ollama: Cannot have 2 or more assistant messages at the end of the list.
+    "joined": regex(r"\b(2|two) or more (user|assistant) messages"),
     # templates of Gemma and Mistral: System role not supported / Conversation roles must alternate user/assistant
     "system": regex(
         rf"system\W? role|role.{{0,30}}system|system (message|prompt|instruction)s?.{{0,40}}{NOT}"
-        r"|system is not a|alternat|must be an odd number"  # ERNIE
+        r"|system is not a|alternat|交替|must be an odd number"  # Hunyuan, ERNIE
         r"|must (start|begin) with (a )?user|first message must (use|be|have)"
         r"|does not support system|不支持.{0,4}system|only .?user.? and .?assistant|one of .{0,6}user.{0,6}assistant"
         # DeepSeek: does not support successive user or assistant messages
@@ -107,7 +109,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 _OF_MORE = frozenset(
-    ("system", "first", "between", "typed", "schemas")
+    ("system", "joined", "first", "between", "typed", "schemas")
 )  # changes that `_adapt` does not make
 _SIGNED = {
     "google": {"thought_signature": "skip_thought_signature_validator"}
@@ -124,7 +126,8 @@ def _in_forms(messages: Sequence[bytes], chosen: frozenset[str]) -> list[bytes]:
     out = [_adapt(message, chosen) for message in messages] if chosen - _OF_MORE else [*messages]
     out = _one_call_each(out) if "single" in chosen else out
     if "system" in chosen:
-        return _alternate(out)
+        return _joined(_alternate(out))
+    out = _joined(out) if "joined" in chosen else out
     out = [*out[:1], *map(_as_users, out[1:])] if "first" in chosen else out
     return _with_answers(out) if "between" in chosen else out
 
@@ -203,7 +206,7 @@ def _with_answers(messages: Sequence[bytes]) -> list[bytes]:
 
 
 def _alternate(messages: Sequence[bytes]) -> list[bytes]:
-    """Send system messages as the user's, join neighbouring messages of the user, and let an answer follow results."""
+    """Send system messages as the user's, let one of the user begin, and an answer follow results."""
     out: list[dict[str, Any]] = []
     for encoded in messages:
         message = json.loads(encoded)
@@ -213,10 +216,24 @@ def _alternate(messages: Sequence[bytes]) -> list[bytes]:
             out.append({"role": "user", "content": NO_TEXT})
         if message["role"] == "user" and out and out[-1]["role"] == "tool":
             out.append({"role": "assistant", "content": NO_TEXT})
-        if message["role"] == "user" and out and out[-1]["role"] == "user":
-            out[-1]["content"] = _join(out[-1]["content"], message["content"])
-        else:
+        out.append(message)
+    return [*map(encode_json, out)]
+
+
+def _joined(messages: Sequence[bytes]) -> list[bytes]:
+    """Join neighbouring messages of the user, and neighbouring answers."""
+    out: list[dict[str, Any]] = []
+    for message in map(json.loads, messages):
+        last = out[-1] if out else {"role": ""}
+        if (
+            message["role"] != last["role"]
+            or message["role"] not in ("user", "assistant")
+            or last.get("tool_calls")
+        ):
             out.append(message)
+        else:
+            said, more = last.get("content"), message.get("content")
+            out[-1] = {**message, "content": _join(said, more) if said and more else said or more}
     return [*map(encode_json, out)]
 
 
