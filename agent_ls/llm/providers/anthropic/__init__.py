@@ -21,6 +21,7 @@ from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
 from agent_ls.llm.providers.prefill import Prefills
+from agent_ls.llm.providers.refused_efforts import RefusedEfforts
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
@@ -76,6 +77,7 @@ class AnthropicCodec:
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
+        self._efforts = RefusedEfforts(self._notices)
         self._unmarked: set[str] = set()
         self._plain = PlainSchemas()
         self._prefills = Prefills()
@@ -96,7 +98,7 @@ class AnthropicCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         default = self._facts(request.model).max_output_tokens
-        request = self._files.fit(self._prefills.fit(request))
+        request = self._files.fit(self._efforts.fit(self._prefills.fit(request)))
         return self._room.fitted(request, partial(self._encode, stream=stream), default)
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
@@ -126,7 +128,7 @@ class AnthropicCodec:
             return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
             return True
-        if self._files.learn(request, error):
+        if self._files.learn(request, error) or self._efforts.learn(request, error):
             return True
         sent = self.encode(request, stream=True).content
         if self._room.learn(request, error, len(sent), self._facts(request.model).max_output_tokens):

@@ -43,6 +43,7 @@ from agent_ls.llm.providers.openai_chat.stream import AnswerSyntax, ChatStream
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.part_writer import to_response
 from agent_ls.llm.providers.prefill import Prefills
+from agent_ls.llm.providers.refused_efforts import RefusedEfforts
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
@@ -96,6 +97,7 @@ class ChatCodec:
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices, tries_without=True)
         self._files = RefusedFiles(self._notices)
+        self._efforts = RefusedEfforts(self._notices)
         self._prefills = Prefills()
         self._room = OutputRoom()
         self._cut = CutPrompts()
@@ -114,7 +116,7 @@ class ChatCodec:
         return {"authorization": f"Bearer {secret}"} if secret else {}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        request = self._files.fit(self._prefills.fit(request))
+        request = self._files.fit(self._efforts.fit(self._prefills.fit(request)))
         return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
@@ -176,7 +178,7 @@ class ChatCodec:
             self._effortless.add(request.model)
             self._notices.add_left_out(request, "reasoning_effort")
             return True
-        if self._prefills.learn(request, error) or self._files.learn(request, error):
+        if any(each.learn(request, error) for each in (self._prefills, self._files, self._efforts)):
             return True
         if (
             "signed" in self._forms.of(request.model)

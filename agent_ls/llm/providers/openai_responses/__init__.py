@@ -30,6 +30,7 @@ from agent_ls.llm.providers.openai_responses.response import decode_response
 from agent_ls.llm.providers.openai_responses.stream import ResponsesStream
 from agent_ls.llm.providers.output_room import OutputRoom
 from agent_ls.llm.providers.plain_schemas import PlainSchemas
+from agent_ls.llm.providers.refused_efforts import RefusedEfforts
 from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
@@ -69,6 +70,7 @@ class OpenAIResponsesCodec:
         self._notices = LeftOutNotices()
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
+        self._efforts = RefusedEfforts(self._notices)
         self._room = OutputRoom()
 
     @property
@@ -83,7 +85,8 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        return self._room.fitted(self._files.fit(request), partial(self._encode, stream=stream))
+        request = self._files.fit(self._efforts.fit(request))
+        return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         model, facts = request.model, self._facts_of(request.model)
@@ -117,7 +120,7 @@ class OpenAIResponsesCodec:
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
-        if self._files.learn(request, error):
+        if self._files.learn(request, error) or self._efforts.learn(request, error):
             return True
         facts = self._facts_of(request.model)
         offers_some = any(is_custom(tool, facts) for tool in request.tools)
