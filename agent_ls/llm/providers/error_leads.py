@@ -125,7 +125,7 @@ PAGE = (
 UNSTATED = regex(
     r"((invalid|malformed) ((params?|parameters?|arguments?|inputs?)( values?)?|requests?|chat settings?)|bad request"
     r"|parameters? [\w ]{0,30}(is|are) (invalid|not valid)|unprocessable( entity| content)?|\(http 4\d\d\)|no body)"
-    r"( error)?(\W*\b(request|trace)[ _]?id\b\W*[\w-]+|\W*\(\d{3,5}\))*\W*$",
+    r"( error)?(\W*\b(request|trace)[ _]?id\b\W*[\w-]+|\W*\(\d{3,5}\)|\W*\b(for )?url[=:]\s*\S++)*\W*$",
     re.IGNORECASE,
 )
 """The end of the message of a refusal that has no reason."""

@@ -191,6 +191,7 @@ _FAILS_ALWAYS = regex(
     r"|(chat|prompt) template (error|fail)|issue with the model's prompt template"  # LM Studio
     r"|while executing \w+(expression|statement) at line|unknown \w* ?(\([\w-]+\) )?filter\b"  # llama.cpp
     r"|\bat row \d+, column \d+|raise exception\("
+    r"|type undefined is not json serializable|'\w+ object' has no attribute"  # Jinja, behind SGLang and MLX
     r"|code = (invalidargument|outofrange|failedprecondition|unimplemented)\b"  # LocalAI, of its backends
 )
 

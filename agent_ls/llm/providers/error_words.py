@@ -75,6 +75,8 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         ),
     ),
     ProviderError: ((SPENT, QuotaExceededError),),
+    # CLIProxyAPI: unknown provider for model a
+    ServerError: ((r"\b(unknown|no) provider (found )?for (the )?model", NotFoundError),),
 }
 _REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] = {
     PermissionDeniedError: (QuotaExceededError, ContentFilterError, AuthenticationError),

@@ -40,7 +40,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # vLLM, Qwen: System message must be at the beginning.
     "first": regex(
         r"system (message|role|prompt)s?\b.{0,60}(beginning|\bfirst\b|\bstart\b|(index|position) 0)"
-        r"|(only one|multiple|more than one|a single) system (message|prompt)"
+        r"|(only one|multiple|more than one|a single) system (message|prompt)|invalid chat setting"  # MiniMax
     ),
     # Mistral: Unexpected role 'user' after role 'tool' / Bedrock: Conversation blocks and tool result blocks cannot be
     # provided in the same turn.
