@@ -36,8 +36,10 @@ _MESSAGES = (
     "details",
 )
 _NAMES = ("code", "Code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
-# Codex: resets_in_seconds
-_DELAYS = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001, "resets_in_seconds": 1.0}
+_DELAYS = {
+    "retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001,
+    "resets_in_seconds": 1.0, "reset_seconds": 1.0,  # Codex, CLIProxyAPI
+}  # fmt: skip
 _MAX_TEXT_CHARS = 200
 # All target providers failed. / Upstream request failed.
 _SAYS_NOTHING = regex(

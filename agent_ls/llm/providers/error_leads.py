@@ -124,6 +124,7 @@ PAGE = (
 # MiniMax: invalid params / Gemini: Request contains an invalid argument. / a server without a body
 UNSTATED = regex(
     r"((invalid|malformed) ((params?|parameters?|arguments?|inputs?)( values?)?|requests?|chat settings?)|bad request"
+    r"|\b(upstream|provider) (returned )?(an )?error(\W{1,3}4\d\d)?"
     r"|parameters? [\w ]{0,30}(is|are) (invalid|not valid)|unprocessable( entity| content)?|\(http 4\d\d\)|no body)"
     r"( error)?(\W*\b(request|trace)[ _]?id\b\W*[\w-]+|\W*\(\d{3,5}\)|\W*\b(for )?url[=:]\s*\S++)*\W*$",
     re.IGNORECASE,

@@ -183,7 +183,10 @@ _BUSY = regex(
     r"|upstream request failed|(系统|服务|模型).{0,4}(繁忙|过载)|请稍[后候]再?(试|重试)"
 )
 
-_REFUSAL = regex(r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation")
+_REFUSAL = regex(
+    r"invalid (request|argument|parameter|schema)|bad request|unprocessable|input validation"
+    r"|\bparams? [\w. ]{1,40} invalid"  # servers that imitate Kimi
+)
 """What a server says of a request that it refuses, also if a proxy calls that a failure."""
 
 _FAILS_ALWAYS = regex(

@@ -51,6 +51,7 @@ _CLOSED = r"(access|account) (was|is|has been) (terminated|deactivated|banned|cl
 _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ...]] = {
     PermissionDeniedError: (
         (SPENT, QuotaExceededError),
+        (r"\[server_error\]", ServerError),  # OpenCode, of an upstream
         (_CLOSED, PermissionDeniedError),
         (_FILTERED, ContentFilterError),
         ("key was reported as leaked", AuthenticationError),
@@ -138,6 +139,7 @@ CUT = regex(
 """A proxy lost its connection to the model's server, whatever it calls that."""
 MALFORMED_CALL = regex(
     r"failed to (call a function|parse (input at pos|tool call|the tool call|function call))|tool_use_failed"
+    r"|model response did not respect the required format"  # Databricks
     r"|tool call validation failed|(invalid|malformed) tool call(?! id)"
     r"|(error parsing|could not parse) .{0,20}tool call"
     r"|tool[ _]call.{0,40}(not valid json|parse error)"

@@ -18,6 +18,7 @@ _NO_TOOLS = regex(
     rf"|(\bnot|n't|\bcannot|\bno|\blacks?|without|not capable of|unable to) (support|implement|use|accept|take|handle"
     rf"|have|for|any| )*{_ALL_TOOLS}(?! (with|and|when|if|but|found|output|was|were|is|are|results?)\b|\W{{0,2}}\d)"
     r"(?![^.]* in streaming)"
+    r"|support continuing the chat past the first tool call"  # Databricks
     r"|不支持.{0,12}(工具|函数调用|tool|function)"
     # OpenAI: tools is not supported in this model
     rf"|(?<!parallel )\b{_TOOLS}[`'\":]{{0,2}} ((is|are|has|have)( been)? ?)?(not|n't) "
