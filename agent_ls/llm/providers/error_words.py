@@ -54,7 +54,7 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         (r"\[server_error\]", ServerError),  # OpenCode, of an upstream
         (_CLOSED, PermissionDeniedError),
         (_FILTERED, ContentFilterError),
-        ("key was reported as leaked", AuthenticationError),
+        ("key was reported as leaked|unregistered callers", AuthenticationError),  # Gemini
     ),
     AuthenticationError: (
         (r"missing scopes|insufficient permissions|ip address .{0,40}not authorized", PermissionDeniedError),
@@ -76,8 +76,13 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         ),
     ),
     ProviderError: ((SPENT, QuotaExceededError),),
-    # CLIProxyAPI: unknown provider for model a
-    ServerError: ((r"\b(unknown|no) provider (found )?for (the )?model", NotFoundError),),
+    # CLIProxyAPI: unknown provider for model a / a relay: No available accounts support the requested model
+    ServerError: (
+        (
+            r"\b(unknown|no) provider (found )?for (the )?model|accounts? supports? the (requested )?model",
+            NotFoundError,
+        ),
+    ),
 }
 _REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] = {
     PermissionDeniedError: (QuotaExceededError, ContentFilterError, AuthenticationError),
@@ -103,7 +108,13 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         ),
         NotFoundError,
     ),
-    (r"payload size exceeds|request (body|entity|payload) (is )?too large", RequestTooLargeError),
+    (
+        (
+            r"payload size exceeds|request (body|entity|payload) (is )?too large"
+            r"|'body' failed to satisfy constraint.{0,40}length less than"
+        ),  # Bedrock
+        RequestTooLargeError,
+    ),
     (
         (
             r"is not allowed to use \w* ?model"
