@@ -30,29 +30,22 @@ FORMAT = (
 ERRORS: list[Any] = [
     reported("anomalyco/opencode#40194", 403, say("Upstream request failed: [server_error] Upstream response was not "
         "valid JSON"),
-        e.ServerError, True,
-        what="chat-servers, failed: an upstream fails, with status 403"),
-    reported("chatanywhere/GPT_API_free#97", 504, TENGINE, e.ServerError, True,
-        what="chat-servers, passed: a page says that the time is over"),
+        e.ServerError, True),
+    reported("chatanywhere/GPT_API_free#97", 504, TENGINE, e.ServerError, True),
     reported("router-for-me/CLIProxyAPI#4520", 503, say("auth_unavailable: no auth available (providers=a, model=b)",
-        type="server_error", code="internal_server_error"), e.ServerError, True,
-        what="chat-servers, passed: no account of a proxy is available"),
+        type="server_error", code="internal_server_error"), e.ServerError, True),
     reported("LLM-Red-Team/kimi-free-api#108", 200, {"code": -2000, "message": "Params body.messages invalid",
         "data": None},
-        e.InvalidRequestError, False,
-        what="chat-servers, failed: a refusal has status 200 and a code of its own"),
+        e.InvalidRequestError, False),
     reported("MoonshotAI/kimi-cli#2011", 400, say("Invalid request: Your request exceeded model token limit: 262144 "
         "(requested: "
-        "269030)", type="invalid_request_error"), e.ContextLengthError, False,
-        what="chat-servers, passed: the request exceeds the limit of Moonshot"),
+        "269030)", type="invalid_request_error"), e.ContextLengthError, False),
     reported("aaif-goose/goose#1161", 400, {"error_code": "BAD_REQUEST", "message": FORMAT}, e.InvalidRequestError,
-        True,
-        what="chat-servers, failed: the model of Databricks did not keep to the format"),
+        True),
     reported("ai-dynamo/dynamo#3860", 500, {"message": "Failed to fold completions stream for 6edcf4b3: a python "
         "exception was "
         "caught while processing the async generator: ValueError: n must be 1 when using greedy sampling, got 2.",
-        "type": "Internal Server Error", "code": 500}, e.ServerError, True,
-        what="chat-servers, passed: a backend of Dynamo fails"),
+        "type": "Internal Server Error", "code": 500}, e.ServerError, True),
 ]  # fmt: skip
 
 
@@ -64,9 +57,7 @@ def test_final_errors_have_their_kind(
     assert (type(error), error.retryable) == (kind, again)
 
 
-@pytest.mark.report(
-    "router-for-me/CLIProxyAPI#913", "accounts of a proxy are cooling down", area="anthropic", before="failed"
-)
+@pytest.mark.report("router-for-me/CLIProxyAPI#913")
 def test_the_seconds_of_a_cooldown_are_waited() -> None:
     error = refused("anthropic", 429, COOLING)
     assert (type(error), error.retry_after_s) == (e.RateLimitError, 1768.0)
@@ -74,20 +65,16 @@ def test_the_seconds_of_a_cooldown_are_waited() -> None:
 
 @pytest.mark.parametrize(("wire", "body"), [
     reported("lobehub/lobehub#18885", "compatible", say("Upstream error: 400", type="invalid_request_error", param="",
-        code=None),
-        what="chat-servers, failed: a gateway only says that the upstream had an error"),
+        code=None)),
     reported("MoonshotAI/Kimi-K2.5#20", "anthropic", {"error": {"type": "invalid_request_error",
         "message": "Invalid request Error"},
-        "type": "error"},
-        what="anthropic, passed: Kimi gives no reason"),
+        "type": "error"}),
 ])  # fmt: skip
 def test_what_gives_no_reason_is_said_to_give_none(wire: str, body: Any) -> None:
     assert "does not say what it refuses" in (refused(wire, 400, body).hint or "")
 
 
-@pytest.mark.report(
-    "tidyverse/ellmer#152", "a model of Databricks calls only once", area="chat-servers", before="failed"
-)
+@pytest.mark.report("tidyverse/ellmer#152")
 def test_a_model_that_calls_only_once_gets_calls_as_text() -> None:
     body = {
         "error_code": "BAD_REQUEST",

@@ -34,22 +34,15 @@ def event(**delta_: Any) -> str:
 END = json.dumps({"id": "c", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
 SPLIT = '{"id": "c",\ndata: "choices": [{"index": 0,\ndata: "delta": {"content": "ok"}}]}'
 FRAMES: list[Any] = [
-    reported("0xPlaygrounds/rig#534", f"data:\n {event(content='ok')}\n\ndata:\n {END}\n\ndata:\n [DONE]\n\n",
-        what="chat-servers, failed: the data of an event are on the line after their field"),
-    reported("SamSaffron/term-llm#487", f"event:message\ndata:{event(content='ok')}\n\ndata:{END}\n\ndata:[DONE]\n\n",
-        what="chat-servers, passed: fields of events have no space"),
-    reported("SamSaffron/term-llm#454", f"data: {SPLIT}\n\ndata: {END}\n\ndata: [DONE]\n\n",
-        what="chat-servers, passed: the data of an event have several lines"),
-    reported("agentic-os-org/ANOLISA#2209", f"\ufeffdata: {event(content='ok')}\n\ndata: {END}\n\ndata: [DONE]\n\n",
-        what="chat-servers, passed: a byte order mark precedes a stream"),
-    reported("miruamel/xuan#194", f"data: {event(content='ok')}\r\n\r\ndata: {END}\r\n\r\ndata: [DONE]\r\n\r\n",
-        what="chat-servers, passed: lines end as on Windows"),
+    reported("0xPlaygrounds/rig#534", f"data:\n {event(content='ok')}\n\ndata:\n {END}\n\ndata:\n [DONE]\n\n"),
+    reported("SamSaffron/term-llm#487", f"event:message\ndata:{event(content='ok')}\n\ndata:{END}\n\ndata:[DONE]\n\n"),
+    reported("SamSaffron/term-llm#454", f"data: {SPLIT}\n\ndata: {END}\n\ndata: [DONE]\n\n"),
+    reported("agentic-os-org/ANOLISA#2209", f"\ufeffdata: {event(content='ok')}\n\ndata: {END}\n\ndata: [DONE]\n\n"),
+    reported("miruamel/xuan#194", f"data: {event(content='ok')}\r\n\r\ndata: {END}\r\n\r\ndata: [DONE]\r\n\r\n"),
     reported("Kilo-Org/kilocode#3083", f"data: {event(content='o')}\ndata: null\ndata: {event(content='k')}\n\ndata: "
-        f"{END}\n\n",
-        what="chat-servers, failed: events follow each other without blank lines, and one is null"),
+        f"{END}\n\n"),
     reported("AndraxDev/speak-gpt#162", 'data: {"id": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0, '
-        f'"content_filter_results": {{}}}}]}}\n\ndata: {event(content="ok")}\n\ndata: {END}\n\ndata: [DONE]\n\n',
-        what="chat-servers, passed: the first event has no choices"),
+        f'"content_filter_results": {{}}}}]}}\n\ndata: {event(content="ok")}\n\ndata: {END}\n\ndata: [DONE]\n\n'),
 ]  # fmt: skip
 
 
@@ -59,21 +52,14 @@ def test_the_text_in_odd_frames_is_read(data: str) -> None:
     assert (response.text, response.finish_reason.kind) == ("ok", "stop")
 
 
-@pytest.mark.report(
-    "openai/openai-python#3819", "a byte order mark precedes a stream", area="responses", before="passed"
-)
+@pytest.mark.report("openai/openai-python#3819")
 def test_a_byte_order_mark_may_precede_a_stream_of_responses() -> None:
     events = [CREATED, delta("output_text", 0, "ok", content_index=0), final()]
     data = b"\xef\xbb\xbf" + "".join(f"data: {json.dumps(it)}\n\n" for it in events).encode()
     assert response_of(OPENAI, data, ASK).text == "ok"
 
 
-@pytest.mark.report(
-    "envoyproxy/ai-gateway#2463",
-    "lines end as on Windows and have no space",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("envoyproxy/ai-gateway#2463")
 def test_the_lines_of_responses_may_end_as_on_windows_and_have_no_space() -> None:
     usage = {"input_tokens": 5, "output_tokens": 7}
     events = [CREATED, delta("output_text", 0, "ok", content_index=0), final(usage=usage)]
@@ -82,18 +68,14 @@ def test_the_lines_of_responses_may_end_as_on_windows_and_have_no_space() -> Non
     assert (response.text, response.usage.output_tokens) == ("ok", 7)
 
 
-@pytest.mark.report(
-    "SamSaffron/term-llm#456", "the data of an event have several lines", area="responses", before="passed"
-)
+@pytest.mark.report("SamSaffron/term-llm#456")
 def test_an_event_of_responses_may_have_several_lines() -> None:
     events = [CREATED, delta("output_text", 0, "ok", content_index=0), final()]
     lines = (json.dumps(it, indent=1).replace("\n", "\ndata: ") for it in events)
     assert response_of(OPENAI, "".join(f"data: {it}\n\n" for it in lines).encode(), ASK).text == "ok"
 
 
-@pytest.mark.report(
-    "pixeltable/pixeltable#1234", "the last event has only counts", area="chat-servers", before="passed"
-)
+@pytest.mark.report("pixeltable/pixeltable#1234")
 def test_the_last_event_may_have_only_counts() -> None:
     counts = {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}}
     response = response_of(codec(), wire(piece(content="ok"), json.loads(END), counts), ASK)
@@ -114,24 +96,18 @@ A, B, C = '{"a": 1}', '{"a": 2}', '{"a": 3}'
 CALLS: list[Any] = [
     reported("diegosouzapw/OmniRoute#11044", [call("read", A, call_id="c"), call("read", B, call_id="c"), call("read",
         C,
-        call_id="c")], [("read", A), ("read", B), ("read", C)],
-        what="chat-servers, passed: three calls of a tool have one index and one id"),
+        call_id="c")], [("read", A), ("read", B), ("read", C)]),
     ([call("read", A + B + C, call_id="c")], [("read", A), ("read", B), ("read", C)]),
     reported("ai-dynamo/dynamo#4723", [call("read", A, call_id="c1"), call("list", B, call_id="c2")],
-        [("read", A), ("list", B)],
-        what="chat-servers, passed: each of several calls has the index 0"),
+        [("read", A), ("list", B)]),
     reported("mcowger/plexus#691", [call("read", "", call_id="c1"), call(None, '{"a": '), call(None, "1}"),
-        call("read", "", call_id="c2"), call(None, '{"a": '), call(None, "2}")], [("read", A), ("read", B)],
-        what="chat-servers, passed: calls in pieces have the index 0"),
+        call("read", "", call_id="c2"), call(None, '{"a": '), call(None, "2}")], [("read", A), ("read", B)]),
     reported("lobehub/lobehub#11649", [call("read", "", call_id="c1"), call("read", "", index=1, call_id="c2"),
         call(None, '{"a": ', index=0), call(None, '{"a": ', index=1), call(None, "1}", index=0), call(None, "2}",
             index=1)],
-        [("read", A), ("read", B)],
-        what="chat-servers, passed: pieces of parallel calls alternate without ids"),
-    reported("sipeed/picoclaw#1292", [call("read", {"a": 1}, call_id="c1")], [("read", A)],
-        what="chat-servers, passed: arguments are an object"),
-    reported("huggingface/smolagents#1003", [call("read", json.dumps(A), call_id="c1")], [("read", A)],
-        what="chat-servers, passed: arguments are encoded twice"),
+        [("read", A), ("read", B)]),
+    reported("sipeed/picoclaw#1292", [call("read", {"a": 1}, call_id="c1")], [("read", A)]),
+    reported("huggingface/smolagents#1003", [call("read", json.dumps(A), call_id="c1")], [("read", A)]),
 ]  # fmt: skip
 
 
@@ -149,16 +125,12 @@ def gemini_complete(candidate: Any) -> Response:
 
 
 ABORTED: list[Any] = [
-    reported("agentjido/req_llm#944", {"finishReason": "UNEXPECTED_TOOL_CALL", "index": 0}, "error",
-        what="gemini, passed: an unexpected call ends an answer without content"),
+    reported("agentjido/req_llm#944", {"finishReason": "UNEXPECTED_TOOL_CALL", "index": 0}, "error"),
     reported("0xPlaygrounds/rig#1030", {"finishReason": "MALFORMED_FUNCTION_CALL",
         "finishMessage": "Malformed function "
-        "call: x", "index": 0}, "error",
-        what="gemini, passed: a malformed call ends an answer without content"),
-    reported("BerriAI/litellm#40864", {"finishReason": "NO_IMAGE", "index": 0}, "other",
-        what="gemini, passed: an answer without the image ends for a reason of its own"),
-    reported("pydantic/pydantic-ai#2631", {"content": {"role": "model"}, "finishReason": "STOP", "index": 0}, "stop",
-        what="gemini, passed: the last content has no parts"),
+        "call: x", "index": 0}, "error"),
+    reported("BerriAI/litellm#40864", {"finishReason": "NO_IMAGE", "index": 0}, "other"),
+    reported("pydantic/pydantic-ai#2631", {"content": {"role": "model"}, "finishReason": "STOP", "index": 0}, "stop"),
 ]  # fmt: skip
 
 
@@ -168,9 +140,7 @@ def test_an_answer_of_gemini_without_content_has_its_end(candidate: Any, kind: s
     assert (response.text, response.finish_reason.kind) == ("", kind)
 
 
-@pytest.mark.report(
-    "brekkylab/ailoy#434", "a call precedes the event that ends it", area="gemini", before="passed"
-)
+@pytest.mark.report("brekkylab/ailoy#434")
 def test_a_call_of_gemini_may_precede_the_event_that_ends_it() -> None:
     end = {"candidates": [{"finishReason": "STOP", "index": 0}], "responseId": "r1", "modelVersion": "m1"}
     response = gemini_answer(chunk({"functionCall": {"name": "f", "args": {"a": 1}}}), end)
@@ -183,20 +153,13 @@ UNABLE = (
 )
 
 
-@pytest.mark.report(
-    "ggml-org/llama.cpp#23463",
-    "a format of the answer is an internal error",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("ggml-org/llama.cpp#23463")
 def test_a_format_that_makes_a_server_fail_is_left_out() -> None:
     body = say(UNABLE, type="internal_server_error", param=None, code=None)
     assert at(second("compatible", body, asking("compatible", **JSON), 500), "response_format") is None
 
 
-@pytest.mark.report(
-    "kserve/kserve#3886", "an overflow is an internal error", area="chat-servers", before="passed"
-)
+@pytest.mark.report("kserve/kserve#3886")
 def test_the_output_is_lowered_where_an_overflow_is_an_internal_error() -> None:
     words = (
         "This model's maximum context length is 8192 tokens. However, you requested 50014 tokens (14 in the "
@@ -212,12 +175,7 @@ def test_the_output_is_lowered_where_an_overflow_is_an_internal_error() -> None:
     )
 
 
-@pytest.mark.report(
-    "ericc-ch/copilot-api#258",
-    "Copilot wants the other name of the output limit",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("ericc-ch/copilot-api#258")
 def test_the_other_name_of_the_output_limit_is_used() -> None:
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     again = second(
@@ -229,12 +187,10 @@ def test_the_other_name_of_the_output_limit_is_used() -> None:
 OTHER: list[Any] = [
     reported("github/copilot-cli#1637", "compatible", say("model gpt-5.3-codex is not supported via Chat Completions "
         "API.",
-        code="unsupported_api_for_model"),
-        what="chat-servers, failed: Copilot has a model by another API only"),
+        code="unsupported_api_for_model")),
     reported("proxysoul/Empryo#46", "compatible", say('model "gpt-5.4-mini" is not accessible via the '
         '/chat/completions '
-        "endpoint", code="unsupported_api_for_model"),
-        what="chat-servers, passed: a model is not accessible by an endpoint"),
+        "endpoint", code="unsupported_api_for_model")),
 ]  # fmt: skip
 
 
@@ -243,9 +199,7 @@ def test_the_other_apis_are_named(wire_: str, body: Any) -> None:
     assert "openai (Responses)" in refused(wire_, 400, body).hint
 
 
-@pytest.mark.report(
-    "caozhiyuan/copilot-api#278", "Cloudflare blocks with a page", area="responses", before="passed"
-)
+@pytest.mark.report("caozhiyuan/copilot-api#278")
 def test_a_page_that_blocks_is_no_wrong_permission() -> None:
     page = (
         "<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head><body><h1>Sorry, you have "
@@ -257,16 +211,12 @@ def test_a_page_that_blocks_is_no_wrong_permission() -> None:
     assert "web page" in str(error)
 
 
-@pytest.mark.report(
-    "OpenCoworkAI/open-cowork#251", "a model takes no images", area="chat-servers", before="passed"
-)
+@pytest.mark.report("OpenCoworkAI/open-cowork#251")
 def test_an_image_that_a_model_cannot_see_is_left_out() -> None:
     assert refuses_images(refused("ollama", 400, {"error": "this model does not support image input"}))
 
 
-@pytest.mark.report(
-    "isair/jarvis#560", "arguments of earlier calls must be texts", area="chat-servers", before="passed"
-)
+@pytest.mark.report("isair/jarvis#560")
 def test_the_arguments_of_earlier_calls_are_texts() -> None:
     sent = body_of(spoken("compatible").encode(asking("compatible"), stream=True))
     assert all(isinstance(it["function"]["arguments"], str) for it in sent["messages"][2]["tool_calls"])

@@ -71,52 +71,38 @@ MINIMAX = (
 )
 
 KINDS: list[Any] = [
-    reported("Jazee6/cloudflare-ai-web#49", "compatible", 500, WORKER, e.ServerError, "Worker threw exception",
-        what="chat-servers, passed: a worker of Cloudflare fails with a page"),
+    reported("Jazee6/cloudflare-ai-web#49", "compatible", 500, WORKER, e.ServerError, "Worker threw exception"),
     reported("continuedev/continue#10920", "groq", 429, say(TPD, type="tokens", code="rate_limit_exceeded"),
-        e.RateLimitError, "TPD",
-        what="chat-servers, passed: a limit per day names the delay"),
+        e.RateLimitError, "TPD"),
     reported("skye-harris/hass_local_openai_llm#18", "compatible", 500, say(ROW, code=500), e.InvalidRequestError,
-        "no previous assistant",
-        what="chat-servers, failed: a template refuses a result without a call, with status 500"),
+        "no previous assistant"),
     reported("musistudio/claude-code-router#1558", "compatible", 400, ATTEMPTS, e.InvalidRequestError,
-        "invalid request error",
-        what="chat-servers, failed: a gateway lists what each provider said"),
+        "invalid request error"),
     reported("BerriAI/litellm#15496", "compatible", 404, say(PAGE_404, code="404"), e.NotFoundError,
-        "Error 404 (Not Found)",
-        what="chat-servers, failed: LiteLLM quotes a page of Google"),
+        "Error 404 (Not Found)"),
     reported("chatboxai/chatbox#2060", "compatible", 400,
         {"code": 20015, "message": "length of prompt_tokens (68957) must be less than max_seq_len (65536).",
             "data": None},
-        e.ContextLengthError, "68957",
-        what="chat-servers, passed: the prompt of SiliconFlow is too long"),
-    reported("decolua/9router#2509", "anthropic", 400, MINIMAX, e.InvalidRequestError, "invalid tool type",
-        what="anthropic, passed: a gateway quotes JSON within JSON without escapes"),
+        e.ContextLengthError, "68957"),
+    reported("decolua/9router#2509", "anthropic", 400, MINIMAX, e.InvalidRequestError, "invalid tool type"),
     reported("agent0ai/agent-zero#1754", "responses", 400,
         say("invalid params, tool result's tool id(call_function_1) not found (2013)", code="invalid_prompt"),
-        e.InvalidRequestError, "not found (2013)",
-        what="responses, failed: an unknown call has the code of the content filter"),
+        e.InvalidRequestError, "not found (2013)"),
     reported("18F/piipan#2530", "compatible", 429, {"statusCode": 429, "message": "Rate limit is exceeded. Try again "
         "in 7 "
-        "seconds."}, e.RateLimitError, "exceeded",
-        what="chat-servers, passed: Azure's gateway limits the rate"),
-    reported("alex-wolf-ps/dbchatprov2#2", "compatible", 429, say(AZURE, code="429"), e.RateLimitError, "S0 pricing",
-        what="chat-servers, passed: Azure asks to wait for a day"),
+        "seconds."}, e.RateLimitError, "exceeded"),
+    reported("alex-wolf-ps/dbchatprov2#2", "compatible", 429, say(AZURE, code="429"), e.RateLimitError, "S0 pricing"),
     reported("lfnovo/open-notebook#470", "compatible", 500,
         say("rpc error: code = Internal desc = request (20652 tokens) exceeds the available context size (8192 "
             "tokens), "
-            "try increasing it", code=500, type=""), e.ContextLengthError, "20652",
-        what="chat-servers, passed: LocalAI quotes an overflow of its backend"),
+            "try increasing it", code=500, type=""), e.ContextLengthError, "20652"),
     reported("mudler/LocalAI#6441", "compatible", 500,
         say("rpc error: code = InvalidArgument desc = Error: no triggers set for lazy grammar!", code=500, type=""),
-        e.InvalidRequestError, "lazy grammar",
-        what="chat-servers, failed: a backend of LocalAI refuses the arguments, with status 500"),
+        e.InvalidRequestError, "lazy grammar"),
     reported("janhq/jan#8668", "compatible", 400,
         say("This request needed 32,889 tokens, but the model's context window holds only 32,768."),
-        e.ContextLengthError, "32,889",
-        what="chat-servers, passed: Jan says how many tokens its window holds"),
-    reported("cline/cline#396", "compatible", 400, "", e.InvalidRequestError, "400",
-        what="chat-servers, passed: vLLM refuses without a body"),
+        e.ContextLengthError, "32,889"),
+    reported("cline/cline#396", "compatible", 400, "", e.InvalidRequestError, "400"),
 ]  # fmt: skip
 
 
@@ -136,8 +122,7 @@ def test_an_error_has_its_class_and_words(
 DELAYS: list[Any] = [
     ("groq", 429, say(TPD, type="tokens", code="rate_limit_exceeded"), 578.016),
     reported("Azure-Samples/graphrag-accelerator#129", "compatible", 429,
-        say("Rate limit is exceeded. Try again in 50 seconds.", code="429"), 50,
-        what="chat-servers, passed: Azure names the delay in the message"),
+        say("Rate limit is exceeded. Try again in 50 seconds.", code="429"), 50),
     ("compatible", 429, say(AZURE, code="429"), 86400),
 ]  # fmt: skip
 
@@ -154,20 +139,16 @@ FIELDS: list[Any] = [
             422, "detail": "body -> top_p\n  Extra inputs are not permitted (type=extra_forbidden)\nbody -> "
                 "temperature\n"
             "  Extra inputs are not permitted (type=extra_forbidden)", "instance": "/v2/nvcf/a", "requestId": "3"},
-        {}, "top_p",
-        what="chat-servers, passed: NVIDIA lists the fields that it does not permit"),
+        {}, "top_p"),
     reported("diegosouzapw/OmniRoute#848", "openai", 400,
-        say("[400]: Validation: Unsupported parameter(s): `prompt_cache_key`"), {"cache_key": "k"}, "prompt_cache_key",
-        what="responses, passed: NVIDIA does not know the key of the cache"),
+        say("[400]: Validation: Unsupported parameter(s): `prompt_cache_key`"), {"cache_key": "k"}, "prompt_cache_key"),
     reported("dimagi/open-chat-studio#2583", "openai", 400,
         say("The following tools cannot be used with reasoning.effort 'minimal': read.", type="invalid_request_error",
-            param="tools", code=None), {"reasoning_effort": "minimal"}, "reasoning.effort",
-        what="responses, passed: tools cannot be used with an effort"),
+            param="tools", code=None), {"reasoning_effort": "minimal"}, "reasoning.effort"),
     reported("musistudio/claude-code-router#1229", "openrouter", 400,
         say('Error from provider(openrouter,a: 400): {"error":{"message":"Reasoning is mandatory for this endpoint and '
             'cannot be disabled.","code":400,"metadata":{"provider_name":null}}}'), {"reasoning_effort": "none"},
-        "reasoning",
-        what="chat-servers, passed: reasoning is mandatory"),
+        "reasoning"),
 ]  # fmt: skip
 
 
@@ -179,9 +160,7 @@ def test_a_refused_field_is_left_out(wire: str, status: int, body: Any, more: An
     assert at(again, field) is None and again["tools"]
 
 
-@pytest.mark.report(
-    "googleapis/python-genai#660", "a schema has too many states", area="gemini", before="failed"
-)
+@pytest.mark.report("googleapis/python-genai#660")
 def test_a_schema_with_too_many_states_is_left_out_in_the_end() -> None:
     words = (
         "The specified schema produces a constraint that has too many states for serving.  Typical causes of this "
@@ -192,12 +171,7 @@ def test_a_schema_with_too_many_states_is_left_out_in_the_end() -> None:
     assert "responseSchema" in sent_[0]["generationConfig"] and "responseSchema" not in str(sent_[-1])
 
 
-@pytest.mark.report(
-    "laurent22/joplin#16451",
-    "the effort that the server sets itself excludes tools",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("laurent22/joplin#16451")
 def test_an_effort_that_the_server_sets_itself_is_switched_off_for_tools() -> None:
     words = (
         "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use "
@@ -208,20 +182,13 @@ def test_an_effort_that_the_server_sets_itself_is_switched_off_for_tools() -> No
     assert again["reasoning_effort"] == "none" and again["tools"]
 
 
-@pytest.mark.report(
-    "songquanpeng/one-api#1487",
-    "a gateway names the range of the output, beside the id of the request",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("songquanpeng/one-api#1487")
 def test_the_output_is_lowered_to_the_range_of_a_gateway() -> None:
     words = "parameter check failed, max_output_tokens range is [2, 1024] (request id: 2024)"
     assert second("compatible", say(words), asking("compatible"))["max_tokens"] == 1024
 
 
-@pytest.mark.report(
-    "songquanpeng/one-api#625", "ERNIE wants an odd number of messages", area="chat-servers", before="failed"
-)
+@pytest.mark.report("songquanpeng/one-api#625")
 def test_messages_alternate_for_ernie() -> None:
     words = "the length of messages must be an odd number (request id: 2023)"
     talk = Request("m", (system("Be brief."), user("hi")))
@@ -230,9 +197,7 @@ def test_messages_alternate_for_ernie() -> None:
     assert [it["role"] for it in again["messages"]] == ["user"]
 
 
-@pytest.mark.report(
-    "langchain-ai/openwiki#186", "Nebius takes no files", area="chat-servers", before="passed"
-)
+@pytest.mark.report("langchain-ai/openwiki#186")
 def test_a_file_that_nebius_does_not_take_is_not_sent_again() -> None:
     part = {"type": "file", "mimeType": "application/octet-stream", "data": "LkRT"}
     place = "list[union[ChatCompletionContentPartTextParam,ChatCompletionContentPartImageParam]]"
@@ -251,12 +216,7 @@ def test_a_file_that_nebius_does_not_take_is_not_sent_again() -> None:
     assert '"file"' in json.dumps(first) and '"file"' not in json.dumps(again)
 
 
-@pytest.mark.report(
-    "docker/docker-agent#2469",
-    "Vertex AI has no Chat Completions for a model",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("docker/docker-agent#2469")
 def test_another_api_is_named_where_vertex_has_no_chat_completions() -> None:
     words = "The deployed model does not support ChatCompletions. endpoint_id: a, deployed_model_id: b"
     assert (
@@ -265,21 +225,14 @@ def test_another_api_is_named_where_vertex_has_no_chat_completions() -> None:
     )
 
 
-@pytest.mark.report(
-    "MiniMax-AI/MiniMax-M2.5#24", "MiniMax has not implemented tools", area="chat-servers", before="failed"
-)
+@pytest.mark.report("MiniMax-AI/MiniMax-M2.5#24")
 def test_a_server_that_has_not_implemented_tools_gets_none() -> None:
     assert not second(
         "compatible", say("Failed to fetch tools: Not yet implemented"), asking("compatible")
     ).get("tools")
 
 
-@pytest.mark.report(
-    "onyx-dot-app/onyx#7842",
-    "a gateway quotes in Python that tools must be defined",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("onyx-dot-app/onyx#7842")
 def test_calls_are_text_where_a_gateway_quotes_that_tools_must_be_defined() -> None:
     words = (
         'litellm.BadRequestError: BedrockException - b\'{"message":"The toolConfig field must be defined when using '
@@ -290,12 +243,7 @@ def test_calls_are_text_where_a_gateway_quotes_that_tools_must_be_defined() -> N
     assert all(it["role"] != "tool" and "tool_calls" not in it for it in again["messages"])
 
 
-@pytest.mark.report(
-    "egoist/chatwise-releases#1442",
-    "Cerebras takes no reasoning of earlier answers",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("egoist/chatwise-releases#1442")
 def test_reasoning_that_cerebras_does_not_take_is_not_sent_back() -> None:
     words = "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported"
     body = {
@@ -310,12 +258,7 @@ def test_reasoning_that_cerebras_does_not_take_is_not_sent_back() -> None:
     assert "reasoning_content" in json.dumps(first) and "reasoning_content" not in json.dumps(again)
 
 
-@pytest.mark.report(
-    "microsoft/azure-devops-mcp#145",
-    "Gemini takes no numbers in enums of texts",
-    area="gemini",
-    before="passed",
-)
+@pytest.mark.report("microsoft/azure-devops-mcp#145")
 def test_gemini_gets_no_numbers_in_enums_of_texts() -> None:
     schema: Any = {"type": "object", "properties": {"a": {"type": "number", "enum": [1, 2, 3]}}}
     request = Request("gemini-3-pro", (user("hi"),), tools=(ToolDefinition("t", "", schema),))
@@ -323,7 +266,7 @@ def test_gemini_gets_no_numbers_in_enums_of_texts() -> None:
     assert "parametersJsonSchema" in declared or "enum" not in declared["parameters"]["properties"]["a"]
 
 
-@pytest.mark.report("BoltAI/BoltAI#141", "SambaNova demands a stream", area="chat-servers", before="passed")
+@pytest.mark.report("BoltAI/BoltAI#141")
 def test_a_server_that_demands_a_stream_gets_one() -> None:
     assert demands_stream(refused("compatible", 400, {"error": 'Add "stream": true in the payload'}))
 
@@ -336,19 +279,15 @@ SPOKEN: list[Any] = [
         "tool_calls": []},
         "message": {"role": "assistant", "content": it, "tool_calls": []}, "index": 0}], "IsDelta": False,
             "Successful": True,
-        "HttpStatusCode": 0} for it in ("ence", " holds", " its"))], "ence holds its",
-        what="chat-servers, passed: each event has a message and a delta, and no end"),
+        "HttpStatusCode": 0} for it in ("ence", " holds", " its"))], "ence holds its"),
     reported("NVIDIA/NeMo-Agent-Toolkit#818", [*({"choices": [{"index": 0, "delta": None, "message": {"content": it,
         "role":
-        None}, "finish_reason": None}]} for it in ("Hello", " there", "!")), STOPS], "Hello there!",
-        what="chat-servers, failed: each event has a message in place of a delta"),
+        None}, "finish_reason": None}]} for it in ("Hello", " there", "!")), STOPS], "Hello there!"),
     reported("BerriAI/litellm#376", [*({"choices": [{"index": 1, "delta": {"content": it}, "finish_reason": "stop"}]}
-        for it in ("A", " b", " c"))], "A b c",
-        what="chat-servers, passed: each event says that the answer stops"),
+        for it in ("A", " b", " c"))], "A b c"),
     reported("envoyproxy/ai-gateway#2549", [piece(content="a"), {"choices": [{"index": 0, "delta": {}}]},
         piece(content="b"),
-        STOPS], "ab",
-        what="chat-servers, passed: a gateway sends empty deltas between others"),
+        STOPS], "ab"),
 ]  # fmt: skip
 
 
@@ -361,31 +300,26 @@ CALLS: list[Any] = [
     reported("microsoft/foundry-local#874", [*({"choices": [{"index": 0, "delta": {"content": it, "tool_calls": []}}]}
         for it
         in ("<tool_call>", "\n", '{"name": "get_', 'time", "arguments": {"a"', ": 1}}", "\n</tool_call>")), STOPS],
-        [("get_time", '{"a": 1}')],
-        what="chat-servers, passed: Foundry streams a call as text"),
+        [("get_time", '{"a": 1}')]),
     reported("anomalyco/opencode#43328", [
         {"choices": [{"delta": {"role": None, "content": "", "tool_calls": [{"index": 0, "id": "chatcmpl-tool-1",
             "type":
             "function", "function": {"name": "get_time", "arguments": ""}}]}}]},
         *({"choices": [{"delta": {"role": None, "content": "", "tool_calls": [{"index": 0, "id": None, "type": None,
             "function": {"name": None, "arguments": it}}]}}]} for it in ("", '{"a"', ": 1}")), STOPS],
-        [("get_time", '{"a": 1}')],
-        what="chat-servers, passed: the names of later pieces of a call are null"),
+        [("get_time", '{"a": 1}')]),
     reported("raullenchai/Rapid-MLX#444", [*(piece(content=it) for it in ("comment", "ary", " to", "=", "functions",
-        ".get_time", " ", "json", '{"', "a", '": 1', "}")), STOPS], [("get_time", '{"a": 1}')],
-        what="chat-servers, passed: a server streams the channel of a call of gpt-oss as text"),
+        ".get_time", " ", "json", '{"', "a", '": 1', "}")), STOPS], [("get_time", '{"a": 1}')]),
     reported("BerriAI/litellm#40040", [
         {"id": "chatcmpl-3", "choices": [{"index": 0, "delta": {"content": ""}}]},
         {"id": "chatcmpl-8", "choices": [{"index": 0, "delta": {"tool_calls": [{"id": "chatcmpl-tool-a", "function":
             {"arguments": "", "name": "get_time"}, "type": "function", "index": 0}]}}]},
         *({"id": f"chatcmpl-{it}", "choices": [{"index": 0, "delta": {"tool_calls": [{"function": {"arguments": it,
             "name":
-            ""}, "type": "function", "index": 0}]}}]} for it in ('{"a": ', "1}")), STOPS], [("get_time", '{"a": 1}')],
-        what="chat-servers, passed: each event of a stream has an id of its own"),
+            ""}, "type": "function", "index": 0}]}}]} for it in ('{"a": ', "1}")), STOPS], [("get_time", '{"a": 1}')]),
     reported("letta-ai/letta#2761", [{"choices": [{"index": 0,
         "delta": {"tool_calls": [{"function": {"name": "get_time",
-        "arguments": '{"a": 1}'}, "type": "function"}]}, "finish_reason": "tool_calls"}]}], [("get_time", '{"a": 1}')],
-        what="chat-servers, passed: TabbyAPI sends calls without an id"),
+        "arguments": '{"a": 1}'}, "type": "function"}]}, "finish_reason": "tool_calls"}]}], [("get_time", '{"a": 1}')]),
 ]  # fmt: skip
 
 
@@ -401,9 +335,7 @@ def complete(choice: Any, **more: Any) -> Any:
     return codec().decode(ASK, ReplyHead(200), json.dumps(body).encode())
 
 
-@pytest.mark.report(
-    "microsoft/foundry-local#383", "a complete answer is a delta", area="chat-servers", before="failed"
-)
+@pytest.mark.report("microsoft/foundry-local#383")
 def test_a_complete_answer_may_be_a_delta() -> None:
     choice = {
         "delta": {"role": "assistant", "content": "My name is Qwen."},
@@ -413,12 +345,7 @@ def test_a_complete_answer_may_be_a_delta() -> None:
     assert complete(choice, IsDelta=False, Successful=True).text == "My name is Qwen."
 
 
-@pytest.mark.report(
-    "theroyallab/tabbyAPI#292",
-    "a complete answer with calls says that it stops",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("theroyallab/tabbyAPI#292")
 def test_a_complete_answer_with_calls_may_say_that_it_stops() -> None:
     call = {"id": "tool_id_1", "type": "function", "function": {"name": "list", "arguments": "{}"}}
     message = {"role": "assistant", "content": "", "tool_calls": [call], "tool_calls_json": None}
@@ -428,9 +355,7 @@ def test_a_complete_answer_with_calls_may_say_that_it_stops() -> None:
     assert (calls_of(response), response.finish_reason.kind) == ([("list", "{}")], "tool_calls")
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#9545", "a stream has only its last event", area="responses", before="passed"
-)
+@pytest.mark.report("BerriAI/litellm#9545")
 def test_a_stream_of_responses_may_be_its_last_event_only() -> None:
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [
         {"type": "output_text", "text": "Hello", "annotations": []}]}  # fmt: skip
@@ -441,9 +366,7 @@ def test_a_stream_of_responses_may_be_its_last_event_only() -> None:
     assert responses_answer(final).text == "Hello"
 
 
-@pytest.mark.report(
-    "farion1231/cc-switch#7396", "the first event has no content", area="anthropic", before="passed"
-)
+@pytest.mark.report("farion1231/cc-switch#7396")
 def test_a_message_of_anthropic_may_begin_without_content() -> None:
     begun = start()
     begun["message"].pop("content", None)

@@ -34,35 +34,26 @@ PUBLISHER = (
     "project does not have access to it"
 )
 ERRORS: list[Any] = [
-    reported("XiaomiMiMo/MiMo-V2-Flash#18", "compatible", 400, MODERATED, e.ContentFilterError, "high risk",
-        what="chat-servers, passed: a moderation block comes as data of an event"),
+    reported("XiaomiMiMo/MiMo-V2-Flash#18", "compatible", 400, MODERATED, e.ContentFilterError, "high risk"),
     reported("mostlygeek/llama-swap#146", "compatible", 503, say("Loading model", code=503, type="unavailable_error"),
-        e.ModelLoadingError, "Loading",
-        what="chat-servers, passed: a model is loading"),
-    reported("mostlygeek/llama-swap#853", "compatible", 404, NO_ROUTE, e.NotFoundError, "",
-        what="chat-servers, passed: a page says that the route is missing"),
+        e.ModelLoadingError, "Loading"),
+    reported("mostlygeek/llama-swap#853", "compatible", 404, NO_ROUTE, e.NotFoundError, ""),
     reported("GoogleCloudPlatform/generative-ai#3004", "gemini", 404, {"error": {"code": 404, "message": PUBLISHER}},
-        e.NotFoundError, "us-west1",
-        what="gemini, passed: a region does not have a model"),
+        e.NotFoundError, "us-west1"),
     reported("Gitlawb/openclaude#1344", "compatible", 404, say("Not found. Use /v1/<provider>/<path>",
         type="not_found", code=None),
-        e.NotFoundError, "Use /v1/",
-        what="chat-servers, passed: a gateway wants another path"),
+        e.NotFoundError, "Use /v1/"),
     reported("Gitlawb/openclaude#1372", "compatible", 401, say("Invalid API key", type="authentication_error",
         code="api_key_invalid"),
-        e.AuthenticationError, "Invalid API key",
-        what="chat-servers, passed: a gateway does not know the key"),
+        e.AuthenticationError, "Invalid API key"),
     reported("MetaGLM/zhipuai-sdk-python-v4#8", "compatible", 401,
-        say("Authorization Token已过期，请重新生成/获取。", code="1003"), e.AuthenticationError, "已过期",
-        what="chat-servers, passed: a token has expired, in Chinese"),
+        say("Authorization Token已过期，请重新生成/获取。", code="1003"), e.AuthenticationError, "已过期"),
     reported("microsoft/vscode#259392", "compatible", 400, say("You may not include more than 128 tools in your "
         "request."),
-        e.InvalidRequestError, "128 tools",
-        what="chat-servers, passed: Copilot takes 128 tools"),
+        e.InvalidRequestError, "128 tools"),
     reported("can1357/oh-my-pi#826", "anthropic", 400, "Generate one or more predicted (chat) completions by "
         "VertexGenAI returned "
-        "BadRequest. Reason: tools.2.custom.strict: Extra inputs are not permitted", e.InvalidRequestError, "strict",
-        what="anthropic, passed: Vertex behind a proxy does not know strict tools"),
+        "BadRequest. Reason: tools.2.custom.strict: Extra inputs are not permitted", e.InvalidRequestError, "strict"),
 ]  # fmt: skip
 
 
@@ -89,12 +80,10 @@ LITERAL = (
 @pytest.mark.parametrize(("effort", "body", "wanted"), [
     reported("router-for-me/CLIProxyAPI#1572", "xhigh", {"object": "error", "message": LITERAL, "type": "Bad Request",
         "code": 400},
-        "high",
-        what="chat-servers, failed: SGLang lists the efforts that it accepts"),
+        "high"),
     reported("RooCodeInc/Roo-Code#11001", "medium", say("Invalid combination of reasoning_effort and thinking type: "
         "medium + disabled"),
-        None,
-        what="chat-servers, passed: an effort does not fit to thinking that is off"),
+        None),
 ])  # fmt: skip
 def test_an_effort_that_a_server_refuses_is_not_sent_twice(
     effort: str, body: Any, wanted: str | None
@@ -113,20 +102,15 @@ def of(name: str | None, arguments: str, **more: Any) -> dict[str, Any]:
 
 BOTH = [("read", '{"a": 1}'), ("read", '{"b": 2}')]
 PIECES: list[Any] = [
-    reported("noho/dayu-agent#57", [[of("read", '{"a": 1}', id="x")], [of("read", '{"b": 2}', id="y")]], BOTH,
-        what="chat-servers, passed: calls in pieces of their own have no index"),
+    reported("noho/dayu-agent#57", [[of("read", '{"a": 1}', id="x")], [of("read", '{"b": 2}', id="y")]], BOTH),
     reported("anomalyco/opencode#40969",
         [[of("read", "", id="x", index=0)], [of(None, '{"a": ', id="", index=0)], [of(None, "1}", id="", index=0)]],
-            BOTH[:1],
-        what="chat-servers, passed: later pieces of a call have an empty id"),
+            BOTH[:1]),
     reported("NVIDIA-NeMo/Switchyard#785",
-        [[of("re", "", id="x", index=0)], [of("ad", "", index=0)], [of(None, '{"a": 1}', index=0)]], BOTH[:1],
-        what="chat-servers, passed: the name of a call comes in pieces"),
-    reported("openai/openai-python#3201", [[of("read", "", id="x", index=0), of(None, '{"a": 1}', index=0)]], BOTH[:1],
-        what="chat-servers, passed: the first piece has a call twice"),
+        [[of("re", "", id="x", index=0)], [of("ad", "", index=0)], [of(None, '{"a": 1}', index=0)]], BOTH[:1]),
+    reported("openai/openai-python#3201", [[of("read", "", id="x", index=0), of(None, '{"a": 1}', index=0)]], BOTH[:1]),
     reported("omnigent-ai/omnigent#28", [[of("read", '{"a": 1}', id="x", index=0), of("read", '{"b": 2}', id="y",
-        index=0)]], BOTH,
-        what="chat-servers, passed: two calls of a piece have one index"),
+        index=0)]], BOTH),
 ]  # fmt: skip
 
 

@@ -44,40 +44,30 @@ EXPIRED = {
 }  # fmt: skip
 ERRORS: list[Any] = [
     reported("writer/writer-framework#1013", "compatible", 400, WRITER, e.InvalidRequestError,
-        "Invalid value for 'tool_choice'",
-        what="chat-servers, failed: Writer describes what is wrong instead of naming a message"),
+        "Invalid value for 'tool_choice'"),
     reported("microsoft/vscode#279495", "compatible", 400,
         {"message": "The requested model is not supported.", "code": "model_not_supported", "param": "model"},
-            e.NotFoundError, "not supported",
-        what="chat-servers, passed: the fields of an error of Copilot are at the top"),
+            e.NotFoundError, "not supported"),
     reported("kortix-ai/suna#5986", "compatible", 400, {"message": "context length exceeded from messages",
         "code": "upstream_error",
-        "upstream_code": 400}, e.ContextLengthError, "from messages",
-        what="chat-servers, passed: a gateway says that the context is exceeded, with a code of its own"),
+        "upstream_code": 400}, e.ContextLengthError, "from messages"),
     reported("higress-group/higress#3678", "compatible", 400,
         say('json: unknown field "messages" Request id: 0217', code="InvalidParameter", type="BadRequest"),
-            e.InvalidRequestError, "messages",
-        what="chat-servers, passed: a gateway sends messages to another API"),
-    reported("docker/model-runner#608", "compatible", 500, RUNNER, e.ServerError, "terminated unexpectedly",
-        what="chat-servers, passed: Docker cannot load the model, in plain text"),
+            e.InvalidRequestError, "messages"),
+    reported("docker/model-runner#608", "compatible", 500, RUNNER, e.ServerError, "terminated unexpectedly"),
     reported("acon96/home-llm#308", "compatible", 400, say("the request exceeds the available context size. try "
         "increasing the "
-        "context size or enable context shift"), e.ContextLengthError, "context size",
-        what="chat-servers, passed: the context of a local server is too small"),
+        "context size or enable context shift"), e.ContextLengthError, "context size"),
     reported("XpressAI/xaibo#36", "compatible", 200, {"code": "rate_limit_daily",
         "message": "Error code: 429 - too many"},
-        e.RateLimitError, "429",
-        what="chat-servers, failed: a limit per day has status 200"),
+        e.RateLimitError, "429"),
     reported("sgl-project/sglang#28175", "compatible", 200, {"error": {"object": "error",
         "message": "The request queue is full.",
-        "type": "Service Unavailable", "param": None, "code": 503}}, e.OverloadedError, "queue is full",
-        what="chat-servers, passed: the queue of SGLang is full, with status 200"),
+        "type": "Service Unavailable", "param": None, "code": 503}}, e.OverloadedError, "queue is full"),
     reported("membrane/api-gateway#2965", "compatible", 429, say(NEEDED, type="rate_limit_error",
         code="token_limit_exceeded"),
-        e.RateLimitError, "42 seconds",
-        what="chat-servers, failed: the code of a limit of rate sounds like a long conversation"),
-    reported("cocacola-lab/ChatIE#8", "compatible", 401, {"detail": EXPIRED}, e.AuthenticationError, "has expired",
-        what="chat-servers, passed: a token has expired, within the details"),
+        e.RateLimitError, "42 seconds"),
+    reported("cocacola-lab/ChatIE#8", "compatible", 401, {"detail": EXPIRED}, e.AuthenticationError, "has expired"),
 ]  # fmt: skip
 
 
@@ -89,9 +79,7 @@ def test_late_errors_have_their_kind(
     assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#5592", "Bedrock only says that validation failed", area="chat-servers", before="passed"
-)
+@pytest.mark.report("BerriAI/litellm#5592")
 def test_a_refusal_that_only_says_validation_error_has_a_hint() -> None:
     error = refused(
         "compatible", 400, {"message": "The model returned the following errors: Validation Error"}
@@ -100,9 +88,7 @@ def test_a_refusal_that_only_says_validation_error_has_a_hint() -> None:
     assert error.hint
 
 
-@pytest.mark.report(
-    "machine-theory/lm-council#14", "a model has no places for images", area="chat-servers", before="passed"
-)
+@pytest.mark.report("machine-theory/lm-council#14")
 def test_a_model_without_places_for_images_takes_none() -> None:
     words = (
         "Cannot preprocess image len(combined_imgs) = 1, len(image_ranges) = 0, please provide valid images"
@@ -112,12 +98,7 @@ def test_a_model_without_places_for_images_takes_none() -> None:
     )
 
 
-@pytest.mark.report(
-    "FoundationAgents/OpenManus#894",
-    "Hunyuan wants roles that alternate, in Chinese",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("FoundationAgents/OpenManus#894")
 def test_roles_alternate_for_hunyuan() -> None:
     talk = Request(
         "m", (system("Be brief."), user("a"), user("b"), assistant("c"), assistant("d"), user("e"))
@@ -128,9 +109,7 @@ def test_roles_alternate_for_hunyuan() -> None:
     assert [it["role"] for it in again["messages"] if it["role"] != "system"] == ["user", "assistant", "user"]
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#80265", "two answers are at the end", area="chat-servers", before="failed"
-)
+@pytest.mark.report("NousResearch/hermes-agent#80265")
 def test_two_answers_at_the_end_become_one() -> None:
     talk = Request("m", (user("a"), assistant("b"), assistant("c")))
     words = "Cannot have 2 or more assistant messages at the end of the list."
@@ -139,12 +118,7 @@ def test_two_answers_at_the_end_become_one() -> None:
     assert roles[-2:] != ["assistant", "assistant"]
 
 
-@pytest.mark.report(
-    "IBM/watsonx-ai-samples#87",
-    "watsonx takes one type per part of a schema",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("IBM/watsonx-ai-samples#87")
 def test_a_type_of_a_schema_is_one_word_for_watsonx() -> None:
     words = (
         "Json document validation error: tools[0].function.parameters: at '/properties/a/type': value must be one of "
@@ -160,12 +134,7 @@ def test_a_type_of_a_schema_is_one_word_for_watsonx() -> None:
     assert isinstance(again["tools"][0]["function"]["parameters"]["properties"]["a"].get("type", ""), str)
 
 
-@pytest.mark.report(
-    "editor-code-assistant/eca#231",
-    "Mistral does not know the limit of the output by this name",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("editor-code-assistant/eca#231")
 def test_the_limit_of_the_output_has_the_name_that_mistral_knows() -> None:
     detail = [
         {
@@ -186,39 +155,28 @@ def test_the_limit_of_the_output_has_the_name_that_mistral_knows() -> None:
     assert (first["max_tokens"], again.get("max_tokens")) == (9, None)
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#57082", "the server aborts an answer", area="chat-servers", before="passed"
-)
+@pytest.mark.report("vllm-project/vllm#57082")
 def test_an_answer_that_the_server_aborts_is_no_good_end() -> None:
     response = answer(chat_chunk({"content": "Half a"}), chat_chunk({}, "abort"))
     assert (response.text, response.finish_reason.kind) == ("Half a", "error")
 
 
-@pytest.mark.report(
-    "Kong/kong#14903", "half of an answer has status 200", area="chat-servers", before="passed"
-)
+@pytest.mark.report("Kong/kong#14903")
 def test_half_an_answer_is_a_failure_to_try_again() -> None:
     with pytest.raises(e.LlmError) as caught:
         codec().decode(ASK, ReplyHead(200), b"{")
     assert caught.value.retryable
 
 
-@pytest.mark.report(
-    "quarkiverse/quarkus-langchain4j#2569",
-    "arguments are a text that contains JSON",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("quarkiverse/quarkus-langchain4j#2569")
 def test_arguments_that_are_a_text_of_json_are_read() -> None:
     response = answer(call_piece(0, "c", "read", json.dumps('{\n  "n": 2\n}')), chat_chunk({}, "tool_calls"))
     assert [(name, json.loads(args)) for name, args in calls_of(response)] == [("read", {"n": 2})]
 
 
 @pytest.mark.parametrize("pieces", [
-    reported("vllm-project/vllm#51697", ['{"city": "Seattle",', ' "unit": "c"}', '{"city": "Seattle", "unit": "c"}'],
-        what="chat-servers, passed: a parser sends the arguments once more at the end"),
-    reported("vllm-project/vllm#51698", ["{", '{"city": "Seattle", "unit": "c"}'],
-        what="chat-servers, passed: a parser sends a brace, and then all arguments"),
+    reported("vllm-project/vllm#51697", ['{"city": "Seattle",', ' "unit": "c"}', '{"city": "Seattle", "unit": "c"}']),
+    reported("vllm-project/vllm#51698", ["{", '{"city": "Seattle", "unit": "c"}']),
 ])  # fmt: skip
 def test_arguments_that_a_parser_sends_twice_are_read_once(pieces: list[str]) -> None:
     first, *others = pieces
@@ -229,9 +187,7 @@ def test_arguments_that_a_parser_sends_twice_are_read_once(pieces: list[str]) ->
     ]
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#44098", "the last piece of a call names it again", area="chat-servers", before="passed"
-)
+@pytest.mark.report("vllm-project/vllm#44098")
 def test_the_last_piece_of_a_call_may_name_it_again() -> None:
     last = call_piece(0, "c", "read", "1}")
     last["choices"][0]["finish_reason"] = "tool_calls"
@@ -239,12 +195,7 @@ def test_the_last_piece_of_a_call_may_name_it_again() -> None:
     assert calls_of(response) == [("read", '{"a": 1}')]
 
 
-@pytest.mark.report(
-    "onnxruntime/mobius#520",
-    "a name of a tool has the name of an argument behind it",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("onnxruntime/mobius#520")
 def test_a_name_with_a_part_behind_it_is_that_of_the_tool() -> None:
     response = answer(
         chat_chunk({"tool_calls": [call(0, "c", "read.filePath", '{"filePath": "a"}')["tool_calls"][0]]}),

@@ -24,19 +24,15 @@ CROWDED = (
 )
 ERRORS: list[Any] = [
     reported("QwenLM/qwen-code#3409", "compatible", 429, say("Too many concurrent requests for this model"),
-        e.RateLimitError, True,
-        what="chat-servers, passed: too many requests of a model run at the same time"),
+        e.RateLimitError, True),
     reported("wangyingsm/dr-strange#17", "compatible", 429, say(CROWDED, type="rate_limit_error"), e.RateLimitError,
-        True,
-        what="chat-servers, passed: the limit of concurrency depends on the balance"),
+        True),
     reported("Wei-Shaw/claude-relay-service#773", "anthropic", 429,
         {"error": "Too many concurrent requests", "message": "Too many concurrent requests. Limit: 1 concurrent "
             "requests"},
-        e.RateLimitError, True,
-        what="anthropic, passed: a relay takes one request at a time"),
+        e.RateLimitError, True),
     reported("neondatabase/neon-pkgs#367", "responses", 502, {"error_code": "INTERNAL_ERROR",
-        "message": "The server received an invalid response from an upstream server."}, e.ServerError, True,
-        what="responses, passed: a gateway got an invalid response"),
+        "message": "The server received an invalid response from an upstream server."}, e.ServerError, True),
 ]  # fmt: skip
 
 
@@ -48,22 +44,12 @@ def test_measured_errors_have_their_kind(
     assert (type(error), error.retryable) == (kind, again)
 
 
-@pytest.mark.report(
-    "devops-thiago/ThrillhouseBot#838",
-    "a request waits too long for its turn",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("devops-thiago/ThrillhouseBot#838")
 def test_a_queue_that_was_too_long_is_tried_again() -> None:
     assert refused("compatible", 200, {"error": "timed out waiting for a concurrent request slot"}).retryable
 
 
-@pytest.mark.report(
-    "router-for-me/CLIProxyAPI#999",
-    "an item of earlier reasoning is not stored",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("router-for-me/CLIProxyAPI#999")
 def test_an_item_that_is_not_stored_is_earlier_reasoning() -> None:
     words = (
         "Item with id 'rs_061465a4' not found. Items are not persisted when `store` is set to false. Try again with "
@@ -74,12 +60,7 @@ def test_an_item_that_is_not_stored_is_earlier_reasoning() -> None:
     )
 
 
-@pytest.mark.report(
-    "lmstudio-ai/lmstudio-bug-tracker#2204",
-    "LM Studio takes no system role among the messages",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#2204")
 def test_no_message_of_anthropic_is_the_systems() -> None:
     body = body_of(spoken("anthropic").encode(asking("anthropic"), stream=True))
     assert {message["role"] for message in body["messages"]} == {"user", "assistant"}
@@ -90,40 +71,29 @@ def test_no_message_of_anthropic_is_the_systems() -> None:
         "code": "400",
         "param": "max_tokens is too large: 1048576. This model supports at most 131072 completion tokens, whereas "
             "you provided "
-            "1048576."}}, 131072,
-        what="chat-servers, passed: the limit of the output is too high, as the parameter says"),
+            "1048576."}}, 131072),
     reported("skapadia3214/groq-moa#8", 16000, say("max_tokens for `llama-3.1-8b-instant` must be less than or equal "
         "to 8000",
-        type="invalid_request_error"), 8000,
-        what="chat-servers, passed: Groq names the highest limit of the output"),
+        type="invalid_request_error"), 8000),
 ])  # fmt: skip
 def test_the_limit_of_the_output_is_the_one_that_a_server_names(asked: int, body: Any, sent: int) -> None:
     again = second("compatible", body, asking("compatible", max_output_tokens=asked))
     assert again["max_tokens"] == sent
 
 
-@pytest.mark.report(
-    "vespa-engine/vespa#33327",
-    "Together ends an answer with the end of a sequence",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("vespa-engine/vespa#33327")
 def test_the_end_of_a_sequence_is_an_end() -> None:
     response = answer(chunk({"content": "ok"}), chunk({}, "eos"))
     assert (response.text, response.finish_reason.kind) == ("ok", "stop")
 
 
-@pytest.mark.report(
-    "PowerShell/AIShell#350", "KoboldCpp gives no reason for the end", area="chat-servers", before="passed"
-)
+@pytest.mark.report("PowerShell/AIShell#350")
 def test_an_answer_that_ends_without_a_reason_is_kept() -> None:
     data = "".join(f"data: {part}\n\n" for part in (json.dumps(chunk({"content": "ok"})), "[DONE]"))
     assert response_of(codec(), data.encode(), ASK).text == "ok"
 
 
-@pytest.mark.report(
-    "google-gemini/gemini-cli#6418", "there are more calls than responses", area="gemini", before="passed"
-)
+@pytest.mark.report("google-gemini/gemini-cli#6418")
 def test_gemini_gets_as_many_responses_as_calls() -> None:
     parts = [
         part

@@ -64,68 +64,49 @@ LONG = (
 
 KINDS: list[Any] = [
     reported("higress-group/higress#3141", "compatible", 403,
-        "Request denied by ai quota check. No Key Authentication information found.", e.AuthenticationError, "No Key",
-        what="chat-servers, failed: Higress finds no key of the caller"),
-    reported("decolua/9router#1106", "gemini", 429, CAPACITY, e.RateLimitError, "No capacity",
-        what="gemini, passed: Gemini has no capacity for a model"),
+        "Request denied by ai quota check. No Key Authentication information found.", e.AuthenticationError, "No Key"),
+    reported("decolua/9router#1106", "gemini", 429, CAPACITY, e.RateLimitError, "No capacity"),
     reported("crynta/terax-ai#369", "gemini", 429, say(FREE_TIER, code=429, status="RESOURCE_EXHAUSTED"),
-        e.RateLimitError, "free_tier_requests",
-        what="gemini, passed: a limit per minute is called a quota"),
+        e.RateLimitError, "free_tier_requests"),
     reported("666ghj/BettaFish#498", "compatible", 403,
         say("Your account balance is insufficient. Please recharge your account to continue using the API. (tid: 2025)",
-            type="Aihubmix_api_error", param="", code="insufficient_user_quota"), e.QuotaExceededError, "balance",
-        what="chat-servers, passed: the balance at a gateway is insufficient"),
+            type="Aihubmix_api_error", param="", code="insufficient_user_quota"), e.QuotaExceededError, "balance"),
     reported("hsliuping/TradingAgents-CN#170", "compatible", 400,
         say("Access denied, please make sure your account is in good standing.", code="Arrearage", param=None,
-            type="Arrearage"), e.QuotaExceededError, "good standing",
-        what="chat-servers, passed: DashScope denies access to an account in arrears"),
+            type="Arrearage"), e.QuotaExceededError, "good standing"),
     reported("Alishahryar1/free-claude-code#146", "openrouter", 401, say("Missing Authentication header", code=401),
-        e.AuthenticationError, "Missing",
-        what="chat-servers, passed: OpenRouter misses a header"),
+        e.AuthenticationError, "Missing"),
     reported("Gitlawb/openclaude#1042", "compatible", 401, "IDE token expired: unauthorized: token expired\n",
-        e.AuthenticationError, "token expired",
-        what="chat-servers, passed: a token has expired, in plain text"),
+        e.AuthenticationError, "token expired"),
     reported("continuedev/continue#10768", "compatible", 401,
-        say(NO_TOKEN, type="token_not_found_in_db", param="key", code="401"), e.AuthenticationError, "Unable to find",
-        what="chat-servers, passed: LiteLLM does not know a token"),
+        say(NO_TOKEN, type="token_not_found_in_db", param="key", code="401"), e.AuthenticationError, "Unable to find"),
     reported("microsoft/autogen#981", "compatible", 400,
         {"object": "error", "message": "This model's maximum context length is 2048 tokens. However, you requested "
             "2585 "
             "tokens (1561 in the messages, 1024 in the completion). Please reduce the length of the messages or "
-            "completion.", "code": 40303}, e.ContextLengthError, "2585",
-        what="chat-servers, passed: FastChat counts too many tokens"),
+            "completion.", "code": 40303}, e.ContextLengthError, "2585"),
     reported("llmmllab/llmmllab-api#56", "compatible", 400,
-        say("request (53192 tokens) exceeds context size (50176 tokens)"), e.ContextLengthError, "53192",
-        what="chat-servers, passed: a local server counts too many tokens"),
-    reported("lmstudio-ai/lmstudio-bug-tracker#546", "lmstudio", 200, {"error": KEPT}, e.ContextLengthError, "111490",
-        what="chat-servers, passed: LM Studio cannot keep the prompt"),
+        say("request (53192 tokens) exceeds context size (50176 tokens)"), e.ContextLengthError, "53192"),
+    reported("lmstudio-ai/lmstudio-bug-tracker#546", "lmstudio", 200, {"error": KEPT}, e.ContextLengthError, "111490"),
     reported("UKGovernmentBEIS/inspect_ai#2267", "xai", 403,
         {"code": "The caller does not have permission to execute the specified operation", "error": "Content violates "
             "usage guidelines. Team: t, API key ID: k, Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO"},
-        e.ContentFilterError, "SAFETY_CHECK",
-        what="chat-servers, passed: xAI calls filtered content a permission"),
+        e.ContentFilterError, "SAFETY_CHECK"),
     reported("zendev-sh/goai#110", "lmstudio", 200, {"error": {"message": "Compute error."},
         "message": "Compute error."},
-        e.ServerError, "Compute error",
-        what="chat-servers, flaw: LM Studio fails to compute"),
+        e.ServerError, "Compute error"),
     reported("anthropics/anthropic-sdk-typescript#711", "compatible", 200,
         say("Internal server error", code="api_error", param=None, type="invalid_request_error"), e.ServerError,
-        "Internal",
-        what="chat-servers, passed: an internal error has the type of an invalid request"),
-    reported("whoz-oss/coday#6", "compatible", 400, say(LONG), e.InvalidRequestError, "1890",
-        what="chat-servers, passed: the description of a tool is too long"),
-    reported("voideditor/void#426", "compatible", 429, "", e.RateLimitError, "429",
-        what="chat-servers, passed: a limit of the rate has no body"),
+        "Internal"),
+    reported("whoz-oss/coday#6", "compatible", 400, say(LONG), e.InvalidRequestError, "1890"),
+    reported("voideditor/void#426", "compatible", 429, "", e.RateLimitError, "429"),
     reported("neondatabase/website#5567", "compatible", 403, say("model requires a verified account"),
-        e.PermissionDeniedError, "verified",
-        what="chat-servers, passed: a model needs a verified account"),
+        e.PermissionDeniedError, "verified"),
     reported("BerriAI/litellm#4619", "compatible", 429, say(COOLDOWN, type="None", param="None", code="429"),
-        e.RateLimitError, "No deployments",
-        what="chat-servers, passed: LiteLLM lets each deployment cool down"),
+        e.RateLimitError, "No deployments"),
     reported("ggml-org/llama.cpp#14566", "llamacpp", 200,
         {"error": {"code": 400, "message": "the request exceeds the available context size. try increasing the context "
-            "size or enable context shift", "type": "invalid_request_error"}}, e.ContextLengthError, "exceeds",
-        what="chat-servers, passed: llama.cpp streams an overflow"),
+            "size or enable context shift", "type": "invalid_request_error"}}, e.ContextLengthError, "exceeds"),
 ]  # fmt: skip
 
 
@@ -143,37 +124,30 @@ def test_the_delay_of_the_words_is_read(words: str, delay_s: float) -> None:
 
 
 FIELDS: list[Any] = [
-    reported("tensorzero/tensorzero#2805", "openai", 502, {"error": VARIANTS}, {}, "parallel_tool_calls",
-        what="responses, passed: a gateway quotes a refused field, with status 502"),
+    reported("tensorzero/tensorzero#2805", "openai", 502, {"error": VARIANTS}, {}, "parallel_tool_calls"),
     reported("agno-agi/agno#4508", "openai", 400,
         {"message": "parallel_tool_calls=False is not supported by this model.", "type": "invalid_request_error",
             "param":
-            "parallel_tool_calls", "code": "wrong_api_format"}, {}, "parallel_tool_calls",
-        what="responses, passed: Cerebras refuses a value of a field"),
+            "parallel_tool_calls", "code": "wrong_api_format"}, {}, "parallel_tool_calls"),
     reported("cloudwego/eino#994", "compatible", 400,
         say("<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to "
             "required or "
             "object in thinking mode", type="invalid_request_error", param=None, code="invalid_parameter_error"),
                 FORCED,
-        "tool_choice",
-        what="chat-servers, passed: DashScope forces no tools while it thinks"),
+        "tool_choice"),
     reported("can1357/oh-my-pi#827", "openrouter", 400,
         say("Error from provider: Provider returned error", metadata={"raw": json.dumps(say(
             "tool_choice 'specified' is incompatible with thinking enabled", type="invalid_request_error"))}), FORCED,
-        "tool_choice",
-        what="chat-servers, passed: Moonshot forces no tools while it thinks"),
+        "tool_choice"),
     reported("freelensapp/freelens-ai-extension#120", "compatible", 400,
         say('litellm.BadRequestError: DeepseekException - {"error":{"message":"Thinking mode does not support this '
             'tool_choice","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}. Received Model '
-            "Group=deepseek-v4-pro\nAvailable Model Group Fallbacks=None"), FORCED, "tool_choice",
-        what="chat-servers, failed: DeepSeek's thinking mode refuses a choice of tools"),
+            "Group=deepseek-v4-pro\nAvailable Model Group Fallbacks=None"), FORCED, "tool_choice"),
     reported("vercel/ai#1578", "groq", 400,
         say("property 'stream_options' is unsupported, did you mean 'stream'?", type="invalid_request_error"), {},
-        "stream_options",
-        what="chat-servers, passed: Groq refuses a field and asks whether another was meant"),
+        "stream_options"),
     reported("TencentCloudBase/CloudBase-AI-Toolkit#626", "compatible", 400, say("invalid parameter value"), {},
-        "reasoning_effort",
-        what="chat-servers, failed: a parameter value is invalid, without its name"),
+        "reasoning_effort"),
 ]  # fmt: skip
 
 
@@ -188,12 +162,10 @@ def test_a_refused_field_is_left_out(wire: str, status: int, body: Any, more: An
 ENDS: list[Any] = [
     reported("NEKOparapa/AiNiee#641", "Expected last role User or Tool (or Assistant with prefix True) for serving "
         "but got "
-        "assistant", "invalid_request_error", None,
-        what="chat-servers, passed: Mistral wants a message of the user at the end"),
+        "assistant", "invalid_request_error", None),
     reported("QuantumNous/new-api#2858", "Expected last role User or Tool (or Assistant with prefix True) for "
         "serving but "
-        "got assistant", "invalid_request_message_order", "3230",
-        what="chat-servers, passed: Mistral refuses the order of messages"),
+        "got assistant", "invalid_request_message_order", "3230"),
 ]  # fmt: skip
 
 
@@ -204,12 +176,7 @@ def test_a_message_of_the_user_ends_a_conversation_for_mistral(words: str, type_
     assert sent("mistral", talk, 400, body)[-1]["messages"][-1]["role"] == "user"
 
 
-@pytest.mark.report(
-    "tailcallhq/forgecode#1142",
-    "Google refuses the id of a call, through a broker",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("tailcallhq/forgecode#1142")
 def test_the_ids_that_google_refuses_through_a_broker_are_made_valid() -> None:
     inner = {"type": "error", "error": {"type": "invalid_request_error", "message": "messages.5.content.0.tool_use.id: "
         "String should match pattern '^[a-zA-Z0-9_-]+$'"}}  # fmt: skip
@@ -221,9 +188,7 @@ def test_the_ids_that_google_refuses_through_a_broker_are_made_valid() -> None:
     assert all(ch.isalnum() or ch in "_-" for ch in again["messages"][1]["tool_calls"][0]["id"])
 
 
-@pytest.mark.report(
-    "whoz-oss/coday#6", "the description of a tool is too long", area="chat-servers", before="passed"
-)
+@pytest.mark.report("whoz-oss/coday#6")
 def test_the_tool_whose_description_is_too_long_is_named() -> None:
     error = refused("compatible", 400, say(LONG))
     assert isinstance(error, e.InvalidRequestError)
@@ -231,12 +196,7 @@ def test_the_tool_whose_description_is_too_long_is_named() -> None:
     assert "list" in error.hint
 
 
-@pytest.mark.report(
-    "Joakimpalm-Zen/xyntetik-runner#4",
-    "a local server knows few keywords of schemas",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("Joakimpalm-Zen/xyntetik-runner#4")
 def test_a_server_with_few_keywords_of_schemas_gets_plain_ones() -> None:
     words = (
         "unsupported tool schema: additionalProperties is only supported as false alongside declared properties, or "
@@ -252,21 +212,14 @@ def test_a_server_with_few_keywords_of_schemas_gets_plain_ones() -> None:
     assert "additionalProperties" not in json.dumps(again["tools"])
 
 
-@pytest.mark.report(
-    "agent0ai/agent-zero#1724", "LM Studio wants properties in each tool", area="responses", before="passed"
-)
+@pytest.mark.report("agent0ai/agent-zero#1724")
 def test_each_tool_of_the_responses_api_has_properties() -> None:
     tools = (ToolDefinition("t", "", {"type": "object", "additionalProperties": True}),)
     body = body_of(spoken("openai").encode(asking("openai", tools=tools), stream=True))
     assert body["tools"][0]["parameters"]["properties"] == {}
 
 
-@pytest.mark.report(
-    "neondatabase/website#5213",
-    "a gateway has a model at another endpoint",
-    area="anthropic",
-    before="failed",
-)
+@pytest.mark.report("neondatabase/website#5213")
 def test_the_other_api_is_named_where_a_gateway_has_the_model_elsewhere() -> None:
     error = refused(
         "anthropic", 400, say('model "gpt-5" is not available on the anthropic_messages endpoint')
@@ -274,9 +227,7 @@ def test_the_other_api_is_named_where_a_gateway_has_the_model_elsewhere() -> Non
     assert "compatible (Chat Completions)" in error.hint
 
 
-@pytest.mark.report(
-    "openai/codex#12461", "an answer ends in the content filter", area="responses", before="passed"
-)
+@pytest.mark.report("openai/codex#12461")
 def test_a_filtered_answer_of_the_responses_api_ends_as_filtered() -> None:
     item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "incomplete", "content": [
         {"type": "output_text", "text": "Hail", "annotations": []}]}  # fmt: skip
@@ -286,9 +237,7 @@ def test_a_filtered_answer_of_the_responses_api_ends_as_filtered() -> None:
     assert (response.text, response.finish_reason.kind) == ("Hail", "content_filter")
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#8953", "a filtered answer has no content", area="chat-servers", before="passed"
-)
+@pytest.mark.report("BerriAI/litellm#8953")
 def test_a_filtered_answer_without_content_ends_as_filtered() -> None:
     message = {
         "content": None,

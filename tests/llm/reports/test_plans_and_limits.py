@@ -38,55 +38,41 @@ NGINX = (
 KINDS: list[Any] = [
     reported("strnad/CrewAI-Studio#58", "compatible", 400,
         say("litellm.BadRequestError: LLM Provider NOT provided. Pass in the LLM provider you are trying to call. You "
-            "passed model=a/b"), e.NotFoundError, "NOT provided",
-        what="chat-servers, passed: LiteLLM is given no provider"),
+            "passed model=a/b"), e.NotFoundError, "NOT provided"),
     reported("continuedev/continue#3881", "compatible", 400,
         {"message": "invalid request: provided raw prompt is invalid, you message must contain valid chat turns."},
-        e.InvalidRequestError, "valid chat turns",
-        what="chat-servers, passed: Cohere refuses the turns of a prompt"),
+        e.InvalidRequestError, "valid chat turns"),
     reported("elastic/elasticsearch#131238", "compatible", 422,
         {"detail": "The provided model is not supported. See the docs for a list of supported models"}, e.NotFoundError,
-        "provided model",
-        what="chat-servers, passed: AI21 does not support a model"),
+        "provided model"),
     reported("SAP/ai-sdk-js#1453", "compatible", 400, say("Unused parameters: ['question']", code=400),
-        e.InvalidRequestError, "question",
-        what="chat-servers, passed: SAP refuses parameters of a template"),
+        e.InvalidRequestError, "question"),
     reported("danny-avila/LibreChat#2402", "compatible", 400,
-        say("Prompt token count of 5677 exceeds max token count of 4095."), e.ContextLengthError, "5677",
-        what="chat-servers, passed: a prompt has too many tokens"),
+        say("Prompt token count of 5677 exceeds max token count of 4095."), e.ContextLengthError, "5677"),
     reported("continuedev/continue#9233", "ollama", 429,
         {"error": "you've reached your hourly usage limit, please wait or upgrade to continue"}, e.QuotaExceededError,
-        "hourly",
-        what="chat-servers, passed: an hourly limit of usage is reached"),
+        "hourly"),
     reported("MoonshotAI/kimi-code#413", "moonshot", 403, say(CODING, type="access_terminated_error"),
-        e.PermissionDeniedError, "Coding Agents",
-        what="chat-servers, passed: a plan of Moonshot is for some agents only"),
+        e.PermissionDeniedError, "Coding Agents"),
     reported("MoonshotAI/kimi-code#3176", "moonshot", 429,
         say("The engine is currently overloaded, please try again later", type="engine_overloaded_error"),
-        e.OverloadedError, "overloaded",
-        what="chat-servers, passed: Moonshot is overloaded, with status 429"),
+        e.OverloadedError, "overloaded"),
     reported("QuantumNous/new-api#462", "compatible", 429,
         say(TERMINATED, type="access_terminated", param=None, code="access_terminated"), e.PermissionDeniedError,
-        "terminated",
-        what="chat-servers, failed: access was terminated, with status 429"),
+        "terminated"),
     reported("QwenLM/qwen-code#1742", "compatible", 429, say("Free allocated quota exceeded.",
         code="insufficient_quota"),
-        e.QuotaExceededError, "Free",
-        what="chat-servers, passed: a free quota is exceeded"),
+        e.QuotaExceededError, "Free"),
     reported("microsoft/vscode-copilot-release#13468", "compatible", 402, say("You have no quota",
         code="quota_exceeded"),
-        e.QuotaExceededError, "no quota",
-        what="chat-servers, passed: there is no quota"),
+        e.QuotaExceededError, "no quota"),
     reported("Wei-Shaw/sub2api#4069", "responses", 403,
         {"code": "permission-denied", "error": "You have run out of credits or need a Grok subscription. Add credits "
             "at "
-            "https://grok.com/?_s=usage or upgrade at https://grok.com/supergrok."}, e.QuotaExceededError, "run out",
-        what="responses, passed: xAI calls spent credit a permission"),
+            "https://grok.com/?_s=usage or upgrade at https://grok.com/supergrok."}, e.QuotaExceededError, "run out"),
     reported("lingxiaoyiyu-hub/grok-register-win#4", "responses", 403, {"code": "permission-denied", "error": DENIED},
-        e.PermissionDeniedError, "denied",
-        what="responses, passed: xAI denies access to the endpoint"),
-    reported("dairoot/Grok-Mirror#28", "compatible", 403, NGINX, e.PermissionDeniedError, "403 Forbidden",
-        what="chat-servers, passed: nginx forbids access with a page"),
+        e.PermissionDeniedError, "denied"),
+    reported("dairoot/Grok-Mirror#28", "compatible", 403, NGINX, e.PermissionDeniedError, "403 Forbidden"),
 ]  # fmt: skip
 
 
@@ -107,14 +93,11 @@ AZURE = (
 FIELDS: list[Any] = [
     reported("promptfoo/promptfoo#914", "compatible", 400,
         say("Malformed input request:\n#: extraneous key [top_p] is not permitted\n#: extraneous key [stop] is not "
-            "permitted, please reformat your input and try again."), "top_p",
-        what="chat-servers, passed: Bedrock lists extraneous keys"),
-    reported("BerriAI/litellm#11696", "compatible", 400, say(AZURE, code="400"), "stream_options",
-        what="chat-servers, passed: a gateway quotes JSON within JSON without escapes"),
+            "permitted, please reformat your input and try again."), "top_p"),
+    reported("BerriAI/litellm#11696", "compatible", 400, say(AZURE, code="400"), "stream_options"),
     reported("microsoft/sample-app-aoai-chatGPT#1260", "openai", 400,
         {"error": {"requestid": "b", "code": 400, "message": "Validation error at #/store: Extra inputs are not "
-            "permitted"}}, "store",
-        what="responses, passed: Azure names a field by its JSON pointer"),
+            "permitted"}}, "store"),
 ]  # fmt: skip
 
 
@@ -126,9 +109,7 @@ def test_a_refused_field_is_left_out(wire: str, status: int, body: Any, field: s
     assert at(again, field) is None and again["tools"]
 
 
-@pytest.mark.report(
-    "kwaroran/Risuai#453", "Cohere wants a text in each message", area="chat-servers", before="failed"
-)
+@pytest.mark.report("kwaroran/Risuai#453")
 def test_each_message_has_a_text_for_cohere() -> None:
     words = "invalid request: all elements in history must have a message."
     assert all(
@@ -136,20 +117,13 @@ def test_each_message_has_a_text_for_cohere() -> None:
     )
 
 
-@pytest.mark.report(
-    "huggingface/chat-ui#1404",
-    "Cohere refuses results beside a message",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("huggingface/chat-ui#1404")
 def test_results_and_a_message_are_apart_for_cohere() -> None:
     words = "invalid request: cannot specify both message and tool_results in multistep mode"
     assert has_answers(sent("compatible", called("a"), 400, {"message": words})[-1])
 
 
-@pytest.mark.report(
-    "bieniu/ha-perplexity#117", "Perplexity wants roles that alternate", area="chat-servers", before="passed"
-)
+@pytest.mark.report("bieniu/ha-perplexity#117")
 def test_roles_alternate_for_perplexity() -> None:
     words = "After the optional system message(s), user or tool message(s) should alternate with assistant message(s)"
     talk = Request("m", (system("Be brief."), user("a"), user("b"), assistant("c"), user("d")))
@@ -158,32 +132,20 @@ def test_roles_alternate_for_perplexity() -> None:
     assert roles == ["user", "assistant", "user"]
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#3918",
-    "Perplexity wants a message of the user at the end",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("BerriAI/litellm#3918")
 def test_a_message_of_the_user_is_the_last_for_perplexity() -> None:
     words = "PerplexityException - Error code: 400 - {'error': {'message': 'Last message must have role `user`.'}}"
     talk = Request("m", (user("a"), assistant("b")))
     assert sent("compatible", talk, 400, say(words))[-1]["messages"][-1]["role"] == "user"
 
 
-@pytest.mark.report(
-    "giuseppe/git-chronicler#3",
-    "llama.cpp was started without templates",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("giuseppe/git-chronicler#3")
 def test_a_server_that_was_started_without_templates_gets_no_tools() -> None:
     body = say("tools param requires --jinja flag", code=500, type="server_error")
     assert not second("llamacpp", body, asking("llamacpp"), 500).get("tools")
 
 
-@pytest.mark.report(
-    "n4ze3m/page-assist#614", "text comes beside an empty list of calls", area="chat-servers", before="passed"
-)
+@pytest.mark.report("n4ze3m/page-assist#614")
 def test_an_empty_list_of_calls_beside_text_is_none() -> None:
     end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
     response = answer(piece(content="Hm", tool_calls=[]), piece(content=",", tool_calls=[]), end)

@@ -47,19 +47,14 @@ ROLE_TOOL = (
 )
 ERRORS: list[Any] = [
     reported("anthropics/claude-code#14646", "anthropic", 404,
-        {"error": {"code": 404, "message": "Requested entity was not found.", "status": "NOT_FOUND"}}, e.NotFoundError,
-        what="anthropic, passed: Vertex says of a model that an entity was not found"),
+        {"error": {"code": 404, "message": "Requested entity was not found.", "status": "NOT_FOUND"}}, e.NotFoundError),
     reported("pacifio/cersei#20", "anthropic", 400, {"type": "error", "error": {**INVALID, "message": BETA}},
-        e.InvalidRequestError,
-        what="anthropic, passed: a value of the beta header is refused"),
+        e.InvalidRequestError),
     reported("musistudio/claude-code-router#593", "compatible", 400,
         say("Provider returned error", code=400, metadata={"raw": RAW, "provider_name": "Google"}),
-            e.InvalidRequestError,
-        what="chat-servers, passed: two calls of a history have one id, says the server behind a gateway"),
-    reported("routatic/proxy#171", "anthropic", 400, {"model": "qwen3.7-plus"}, e.InvalidRequestError,
-        what="anthropic, passed: the body of a refusal only names the model"),
-    reported("QwenLM/qwen-code#2360", "compatible", 400, say(ROLE_TOOL), e.InvalidRequestError,
-        what="chat-servers, passed: a code that begins with InternalError is a refusal"),
+            e.InvalidRequestError),
+    reported("routatic/proxy#171", "anthropic", 400, {"model": "qwen3.7-plus"}, e.InvalidRequestError),
+    reported("QwenLM/qwen-code#2360", "compatible", 400, say(ROLE_TOOL), e.InvalidRequestError),
 ]  # fmt: skip
 
 
@@ -71,22 +66,15 @@ def test_errors_of_proxies_have_their_kind(
     assert (type(error), error.retryable) == (kind, kind.retryable)
 
 
-@pytest.mark.report(
-    "jlcodes99/cockpit-tools#1651",
-    "an overload within a stream has no type of event",
-    area="responses",
-    before="passed",
-)
+@pytest.mark.report("jlcodes99/cockpit-tools#1651")
 def test_an_error_without_its_event_is_that_of_the_stream() -> None:
     with pytest.raises(e.OverloadedError):
         response_of(OPENAI, f"data: {json.dumps({'error': OVERLOADED})}\n\n".encode(), ASK)
 
 
 @pytest.mark.parametrize(("after", "seconds"), [
-    reported("vybestack/llxprt-code#813", "26s", 26.0,
-        what="gemini, passed: a capacity is back after some seconds"),
-    reported("google-gemini/gemini-cli#22107", "0s", 0.0,
-        what="gemini, passed: a capacity is back at once"),
+    reported("vybestack/llxprt-code#813", "26s", 26.0),
+    reported("google-gemini/gemini-cli#22107", "0s", 0.0),
 ])  # fmt: skip
 def test_a_capacity_that_returns_soon_is_a_limit_of_rate(after: str, seconds: float) -> None:
     error = refused("gemini", 429, [exhausted(f"{SPENT} {after}.", details=[RATE])])
@@ -96,15 +84,12 @@ def test_a_capacity_that_returns_soon_is_a_limit_of_rate(after: str, seconds: fl
 
 LEVELS: list[Any] = [
     reported("google-gemini/gemini-cli#14025", "low",
-        "Unable to submit request because thinking_level is not supported by this model.. Learn more: https://a/b",
-        what="gemini, passed: a model has no levels of thinking"),
+        "Unable to submit request because thinking_level is not supported by this model.. Learn more: https://a/b"),
     reported("jenslys/opencode-gemini-auth#14", "medium",
         "Unable to submit request because thinking_level MEDIUM is not supported by this model. Learn more: "
-        "https://a/b",
-        what="gemini, passed: a model lacks a level of thinking, in the words of Vertex"),
+        "https://a/b"),
     reported("theJayTea/WritingTools#282", "minimal",
-        "Thinking level MINIMAL is not supported for this model. Please retry with other thinking level.",
-        what="gemini, passed: a model lacks the least level of thinking"),
+        "Thinking level MINIMAL is not supported for this model. Please retry with other thinking level."),
 ]  # fmt: skip
 
 
@@ -124,15 +109,11 @@ def test_a_level_of_thinking_that_a_model_lacks_is_not_sent_twice(effort: str, w
 
 FUNCTIONS: list[Any] = [
     reported("Alishahryar1/free-claude-code#859", say("Unsupported Responses tool type: 'custom'", param=None,
-        code=None, **INVALID),
-        what="responses, passed: a converter refuses tools with free text"),
-    reported("jasonxu114514/opencode2api#5", say("tools[0] must be a function tool", **INVALID),
-        what="responses, failed: a converter says that a tool must be a function tool"),
+        code=None, **INVALID)),
+    reported("jasonxu114514/opencode2api#5", say("tools[0] must be a function tool", **INVALID)),
     reported("QuantumNous/new-api#7192", say('Invalid input: expected "function"', param="tools.0.type", code=None,
-        **INVALID),
-        what="responses, passed: a server expects functions, and names the field"),
-    reported("coder/aibridge#285", "failed to parse JSON for /v1/responses: unknown tool type",
-        what="responses, passed: a gateway does not know the type of a tool, in plain text"),
+        **INVALID)),
+    reported("coder/aibridge#285", "failed to parse JSON for /v1/responses: unknown tool type"),
 ]  # fmt: skip
 
 
@@ -148,12 +129,7 @@ def test_a_tool_with_free_text_becomes_a_function_if_a_server_knows_only_those(b
     assert tools_of(FREE, speaker)[0]["type"] == "function"
 
 
-@pytest.mark.report(
-    "higress-group/higress#4107",
-    "the budget of thinking is above the limit of the output",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("higress-group/higress#4107")
 def test_thinking_leaves_room_or_is_left_out() -> None:
     request = asking("anthropic", model="claude-sonnet-4-5", max_output_tokens=8192, messages=(user("hi"),))
     body = second(
@@ -164,12 +140,7 @@ def test_thinking_leaves_room_or_is_left_out() -> None:
     )
 
 
-@pytest.mark.report(
-    "themaximalist/llm.js#30",
-    "a small limit of the output has no room for thinking",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("themaximalist/llm.js#30")
 def test_a_budget_of_thinking_fits_a_small_answer() -> None:
     request = asking("anthropic", model="claude-sonnet-4-5", max_output_tokens=1024)
     body = body_of(spoken("anthropic").encode(request, stream=True))
@@ -177,9 +148,7 @@ def test_a_budget_of_thinking_fits_a_small_answer() -> None:
     assert budget is None or 1024 <= budget < body["max_tokens"]
 
 
-@pytest.mark.report(
-    "NachoSEO/claudegram#12", "calls of two answers have one id", area="anthropic", before="passed"
-)
+@pytest.mark.report("NachoSEO/claudegram#12")
 def test_calls_of_two_answers_with_one_id_get_their_own() -> None:
     turn = (
         Message(Role.ASSISTANT, (ToolCallPart("t", "read", "{}"),)),
@@ -195,16 +164,14 @@ def test_calls_of_two_answers_with_one_id_get_their_own() -> None:
     assert made == given
 
 
-@pytest.mark.report("BrokkAi/bifrost#25", "an enum of a schema has numbers", area="gemini", before="passed")
+@pytest.mark.report("BrokkAi/bifrost#25")
 def test_numbers_are_no_enum_of_gemini() -> None:
     found = declared(schema_version={"type": "integer", "enum": [1], "default": 1})
     values = at(found, "parameters.properties.schema_version.enum") or []
     assert all(isinstance(value, str) for value in values)
 
 
-@pytest.mark.report(
-    "diegosouzapw/OmniRoute#13693", "text follows the end of its item", area="responses", before="failed"
-)
+@pytest.mark.report("diegosouzapw/OmniRoute#13693")
 def test_text_after_the_end_of_its_item_belongs_to_it() -> None:
     item = {
         "id": "msg",
@@ -242,50 +209,33 @@ def test_relatives_of_text_after_its_end_are_read_once(ended: str, rest: str) ->
     assert response.text == "1\n2"
 
 
-@pytest.mark.report(
-    "raullenchai/Rapid-MLX#851", "the last event has no output", area="responses", before="passed"
-)
+@pytest.mark.report("raullenchai/Rapid-MLX#851")
 def test_an_answer_without_output_is_empty() -> None:
     last = {"type": "response.completed", "response": {"id": "r", "status": "completed", "model": "m"}}
     response = responses_answer(CREATED, {"type": "response.in_progress", "response": {"id": "r"}}, last)
     assert (response.text, response.tool_calls, response.finish_reason.kind) == ("", (), "stop")
 
 
-@pytest.mark.report("BerriAI/litellm#33859", "a message begins twice", area="anthropic", before="passed")
+@pytest.mark.report("BerriAI/litellm#33859")
 def test_a_message_that_begins_twice_is_read_once() -> None:
     response = anthropic_answer(start(), *text_block(0, "OK"), *end())
     assert (response.text, response.finish_reason.kind) == ("OK", "stop")
 
 
-@pytest.mark.report(
-    "songquanpeng/one-api#1408",
-    "each piece says that it ends the answer",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("songquanpeng/one-api#1408")
 def test_an_end_in_every_piece_ends_nothing() -> None:
     response = answer(*(chat_chunk({"content": text}, "stop") for text in ("a", "b", "c")))
     assert (response.text, response.finish_reason.kind) == ("abc", "stop")
 
 
-@pytest.mark.report(
-    "MacPaw/OpenAI#283",
-    "pieces are lines of JSON without the field of events",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("MacPaw/OpenAI#283")
 def test_pieces_on_lines_of_their_own_are_read() -> None:
     lines = [chat_chunk({"content": "o"}), chat_chunk({"content": "k"}), chat_chunk({}, "stop")]
     response = response_of(codec(), "".join(f"{json.dumps(line)}\n" for line in lines).encode(), ASK)
     assert (response.text, response.finish_reason.kind) == ("ok", "stop")
 
 
-@pytest.mark.report(
-    "waybarrios/vllm-mlx#161",
-    "tags of thoughts are in the text beside calls",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("waybarrios/vllm-mlx#161")
 def test_thoughts_in_tags_beside_calls_are_no_text() -> None:
     call = {"index": 0, "id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
     response = answer(
@@ -300,24 +250,14 @@ def test_thoughts_in_tags_beside_calls_are_no_text() -> None:
     )
 
 
-@pytest.mark.report(
-    "vllm-project/vllm#46079",
-    "a call is within thoughts that do not end",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("vllm-project/vllm#46079")
 def test_a_call_within_thoughts_that_do_not_end_is_run() -> None:
     said = 'I read it.\n<tool_call>\n{"name": "read", "arguments": {}}\n</tool_call>'
     response = answer(chat_chunk({"reasoning_content": said}), chat_chunk({}, "stop"))
     assert [name for name, _ in calls_of(response)] == ["read"]
 
 
-@pytest.mark.report(
-    "lmstudio-ai/lmstudio-bug-tracker#1592",
-    "thoughts mention tags of calls",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("lmstudio-ai/lmstudio-bug-tracker#1592")
 def test_tags_that_thoughts_only_mention_are_no_calls() -> None:
     thought = "Some models use <function=...>, others use <tool_call>."
     response = answer(
@@ -326,9 +266,7 @@ def test_tags_that_thoughts_only_mention_are_no_calls() -> None:
     assert (response.text, response.message.reasoning, response.tool_calls) == ("ok", thought, ())
 
 
-@pytest.mark.report(
-    "agentjido/req_llm#742", "thoughts are in a list of content", area="chat-servers", before="passed"
-)
+@pytest.mark.report("agentjido/req_llm#742")
 def test_thoughts_in_a_list_of_content_are_thoughts() -> None:
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
     response = answer(
@@ -340,9 +278,7 @@ def test_thoughts_in_a_list_of_content_are_thoughts() -> None:
     assert (response.text, response.message.reasoning) == ("ok", "hm")
 
 
-@pytest.mark.report(
-    "BerriAI/litellm#40864", "an answer ends for safety without content", area="gemini", before="passed"
-)
+@pytest.mark.report("BerriAI/litellm#40864")
 def test_an_end_for_safety_without_content_is_a_filter() -> None:
     response = gemini_answer({"candidates": [{"finishReason": "IMAGE_SAFETY", "index": 0}]}, chunk())
     assert (response.text, response.finish_reason.kind) == ("", "content_filter")

@@ -35,23 +35,17 @@ CONSOLE = (
 UNDEFINED = "Object of type Undefined is not JSON serializable"
 ERRORS: list[Any] = [
     reported("truefoundry/models#862", "compatible", 429, {"status": "failure", "message": BUSY,
-        "error": {"message": BUSY, "type": "APIError", "code": "429"}}, e.RateLimitError, "Model busy",
-        what="chat-servers, passed: a gateway calls a busy model an invalid response"),
+        "error": {"message": BUSY, "type": "APIError", "code": "429"}}, e.RateLimitError, "Model busy"),
     reported("heyhuynhgiabuu/proxypal#189", "compatible", 502, say("unknown provider for model "
         "gemini-claude-sonnet-4-5",
-        type="server_error", code="internal_server_error"), e.NotFoundError, "unknown provider",
-        what="chat-servers, failed: a proxy has no provider for a model, with status 502"),
+        type="server_error", code="internal_server_error"), e.NotFoundError, "unknown provider"),
     reported("musistudio/claude-code-router#731", "anthropic", 500, say(PREDICTION, type="api_error",
-        code="provider_response_error"), e.ServerError, "Something went wrong",
-        what="anthropic, passed: a server fails behind a router"),
-    reported("OEvortex/llm4free#50", "compatible", 503, SUSPENDED, e.ServerError, "Service Suspended",
-        what="chat-servers, passed: a page says that a service is suspended"),
-    reported("musistudio/claude-code-router#1485", "compatible", 400, say(CONSOLE), e.InvalidRequestError, "arguments",
-        what="chat-servers, passed: an upstream misses the arguments of a call"),
+        code="provider_response_error"), e.ServerError, "Something went wrong"),
+    reported("OEvortex/llm4free#50", "compatible", 503, SUSPENDED, e.ServerError, "Service Suspended"),
+    reported("musistudio/claude-code-router#1485", "compatible", 400, say(CONSOLE), e.InvalidRequestError, "arguments"),
     reported("sgl-project/sglang#20700", "compatible", 500, {"object": "error",
         "message": f"Internal server error: {UNDEFINED}",
-        "type": "InternalServerError", "code": 500}, e.InvalidRequestError, "Undefined",
-        what="chat-servers, failed: a template of SGLang misses a value, with status 500"),
+        "type": "InternalServerError", "code": 500}, e.InvalidRequestError, "Undefined"),
 ]  # fmt: skip
 
 
@@ -72,22 +66,15 @@ def raw(message: str, name: str) -> Any:
 
 
 @pytest.mark.parametrize("body", [
-    reported("linanwx/nagobot#21", raw("messages.7.content.2: Invalid signature in thinking block", "Amazon Bedrock"),
-        what="chat-servers, passed: Bedrock refuses a signature behind OpenRouter"),
+    reported("linanwx/nagobot#21", raw("messages.7.content.2: Invalid signature in thinking block", "Amazon Bedrock")),
     reported("anomalyco/opencode#4608",
-        raw("The encrypted content for item rs_0aa9cdb85cd2 could not be verified.", "OpenAI"),
-        what="chat-servers, passed: OpenAI refuses encrypted reasoning behind OpenRouter"),
+        raw("The encrypted content for item rs_0aa9cdb85cd2 could not be verified.", "OpenAI")),
 ])  # fmt: skip
 def test_earlier_reasoning_is_refused_through_a_broker(body: Any) -> None:
     assert refuses_reasoning(refused("openrouter", 400, body))
 
 
-@pytest.mark.report(
-    "can1357/oh-my-pi#955",
-    "MiniMax refuses a system message among the others",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("can1357/oh-my-pi#955")
 def test_minimax_gets_one_system_message() -> None:
     talk = Request("m", (system("Be brief."), user("a"), system("Be kind."), user("b")))
     body = {"type": "error", "error": {"type": "bad_request_error", "message": "invalid params, invalid chat setting "
@@ -97,12 +84,7 @@ def test_minimax_gets_one_system_message() -> None:
     assert [message["role"] for message in again["messages"]].count("system") <= 1
 
 
-@pytest.mark.report(
-    "aws-solutions-library-samples/guidance-for-multi-provider-generative-ai-gateway-on-aws#123",
-    "Bedrock wants the user to begin",
-    area="chat-servers",
-    before="passed",
-)
+@pytest.mark.report("aws-solutions-library-samples/guidance-for-multi-provider-generative-ai-gateway-on-aws#123")
 def test_a_conversation_starts_with_the_user_for_bedrock() -> None:
     words = (
         'litellm.BadRequestError: BedrockException - {"message":"A conversation must start with a user message. Try '
@@ -115,12 +97,7 @@ def test_a_conversation_starts_with_the_user_for_bedrock() -> None:
     assert again["messages"][0]["role"] == "user"
 
 
-@pytest.mark.report(
-    "Alishahryar1/free-claude-code#1548",
-    "Gemini behind a proxy does not know metadata",
-    area="anthropic",
-    before="passed",
-)
+@pytest.mark.report("Alishahryar1/free-claude-code#1548")
 def test_a_field_that_gemini_behind_a_proxy_does_not_know_is_left_out() -> None:
     inner = [{"error": {"code": 400, "message": 'Invalid JSON payload received. Unknown name "metadata": Cannot find '
         'field.',
@@ -134,28 +111,19 @@ def test_a_field_that_gemini_behind_a_proxy_does_not_know_is_left_out() -> None:
     assert at(second("anthropic", body, asking("anthropic")), "metadata") is None
 
 
-@pytest.mark.report(
-    "open-webui/open-webui#14955",
-    "a proxy only says that Ollama had a bad request",
-    area="chat-servers",
-    before="failed",
-)
+@pytest.mark.report("open-webui/open-webui#14955")
 def test_a_proxy_that_only_says_bad_request_gives_no_reason() -> None:
     body = {"detail": "Ollama: 400, message='Bad Request', url='http://host.docker.internal:11434/api/chat'"}
     assert "reason" in (refused("compatible", 400, body).hint or "")
 
 
-@pytest.mark.report(
-    "lobehub/lobehub#12845", "SambaNova refuses without a body", area="chat-servers", before="passed"
-)
+@pytest.mark.report("lobehub/lobehub#12845")
 def test_a_refusal_without_a_body_is_tried_without_optional_fields() -> None:
     again = second("compatible", "", asking("compatible"), 422)
     assert "temperature" not in again
 
 
-@pytest.mark.report(
-    "ggml-org/llama.cpp#11402", "a template wants ids of nine letters", area="chat-servers", before="passed"
-)
+@pytest.mark.report("ggml-org/llama.cpp#11402")
 def test_ids_have_nine_letters_for_a_template_of_mistral() -> None:
     words = "Tool call IDs should be alphanumeric strings with length 9! at row 40, column 63"
     again = sent("compatible", called("call_1", "call_2"), 500, say(words, code=500, type="server_error"))[-1]
