@@ -12,7 +12,7 @@ from agent_ls.llm.messages import JsonValue
 from agent_ls.llm.providers.call_names import short_call_id, valid_call_id
 from agent_ls.llm.providers.plain_schemas import REFUSED, with_plain_schemas
 from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE, TOOL_CALLS, without_fields
-from agent_ls.llm.providers.wire_json import encode_json
+from agent_ls.llm.providers.wire_json import arguments_object, encode_json
 from agent_ls.patterns import regex
 
 _BARRED = (
@@ -25,8 +25,9 @@ _BARRED = (
 # is a part of the user's first message, and roles alternate. `filled`: each message has a text, also beside calls.
 # `empty`: no text is empty. `ids`: the ids of calls have only letters, digits, `_` and `-`. `short_ids`: they are nine
 # letters and digits. `signed`: the first call of each answer has a signature. `single`: each answer has at most one
-# call. `joined`: neighbouring messages of one role are one. `strings`: each content is a text. `schemas`: schemas state
-# only names and types. `typed`: each part of them has a type, and none beside `anyOf`.
+# call. `joined`: neighbouring messages of one role are one. `objects`: the arguments of calls are objects, not texts.
+# `strings`: each content is a text. `schemas`: schemas state only names and types. `typed`: each part of them has a
+# type, and none beside `anyOf`.
 #
 # What servers refuse: the part of the messages, and a word of what is wrong with it. The first match decides.
 FIELDS = ("reasoning_content", "reasoning_details", "thinking_blocks")
@@ -79,6 +80,13 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # Gemini through a proxy: Function call is missing a thought_signature in functionCall parts.
     "signed": regex(r"missing a `?thought_?signature"),
     "single": SINGLE,
+    # templates of Qwen: Can only get item pairs from a mapping. / 'str object' has no attribute 'items'
+    # Ollama behind a proxy: cannot unmarshal string into .messages.tool_calls.function.arguments of type …Arguments
+    "objects": regex(
+        r"item pairs from a mapping|'?str(ing)?( object)?'? has no attribute '?(items|keys|get)\b"
+        r"|unmarshal string into .{0,80}arguments|filter \W?items\W? for type string"
+        r"|arguments\b.{0,60}(must|should|expected|has to)( be)? (an? )?(valid )?(json )?(object|dict|mapping)"
+    ),
     # Moonshot: not a valid moonshot flavored json schema, details: <At path 'properties.a': type is not defined>
     "typed": regex(r"flavored json schema|type (is not|should be) defined|missing 'type'"),
     "schemas": REFUSED,
@@ -145,6 +153,9 @@ def _adapt(encoded: bytes, chosen: frozenset[str]) -> bytes:
             call["id"] = fit(call["id"])
         if "tool_call_id" in message:
             message["tool_call_id"] = fit(message["tool_call_id"])
+    if "objects" in chosen:
+        for call in message.get("tool_calls") or ():
+            call["function"]["arguments"] = arguments_object(call["function"]["arguments"])
     if "apart" in chosen and message.get("tool_calls"):
         message["content"] = None
     if "signed" in chosen and message.get("tool_calls"):
