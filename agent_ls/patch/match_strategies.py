@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from agent_ls.patch.indent import indent_pairs, try_shift_indentation
 from agent_ls.patch.line_diff import line_hunks
 from agent_ls.patch.line_search import FileLines
-from agent_ls.patch.typography import COMPOSED_LEVEL, is_blank, keep_spelling
+from agent_ls.patch.typography import COMPOSED_LEVEL, is_blank, keep_spelling, to_ascii_punctuation
 from agent_ls.patterns import regex
 from agent_ls.text import line_ending, split_lines, strip_ending
 
@@ -95,6 +95,7 @@ def find_by_strategies(
     yield "line endings", by_endings
     yield "trailing blanks", _whole_lines(haystack, old, new, 2, _as_sent)
     yield "typography", _whole_lines(haystack, old, new, COMPOSED_LEVEL, _in_its_spelling)
+    yield "typography", _match_plainly(haystack, old, new)
     yield "indentation", _whole_lines(haystack, old, new, 3, _in_its_indentation)
     unescaped = _unescape(old), _unescape(new)
     if unescaped[0] != old:
@@ -129,6 +130,23 @@ def _by_endings(haystack: SearchableText, old: str, new: str) -> list[Substituti
     lf_old = _lf(old)
     found = [(offset(at), offset(at + len(lf_old))) for at in _occurrences(_lf(haystack.text), lf_old)]
     return [Substitution(start, end, haystack.in_its_endings(new, start)) for start, end in found]
+
+
+def _match_plainly(haystack: SearchableText, old: str, new: str) -> list[Substitution]:
+    """Match also within lines, but compare dashes, quotes and spaces as ASCII."""
+    if (haystack.text + old).isascii():
+        return []
+    plain, wanted = SearchableText(to_ascii_punctuation(haystack.text)), to_ascii_punctuation(old)
+    if not wanted.strip():
+        return []
+    spans = _match_exactly(plain, wanted, new) or _by_endings(plain, wanted, new)
+    return [_in_spelling_of(haystack, old, new, span) for span in spans]
+
+
+def _in_spelling_of(haystack: SearchableText, old: str, new: str, span: Substitution) -> Substitution:
+    ours = _lf(haystack.text[span.start : span.end])
+    kept = keep_spelling(_lf(old), ours, _lf(new))
+    return Substitution(span.start, span.end, haystack.in_its_endings(kept, span.start))
 
 
 def _occurrences(text: str, wanted: str) -> Iterator[int]:

@@ -5,6 +5,7 @@ Bytes outside the replaced text stay as they are: line endings, byte order mark,
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,15 +23,19 @@ from agent_ls.text import DecodedText, NotEncodableError, decode, encode_changed
 __all__ = ["EditResult", "MatchedWith", "Occurrence", "replace"]
 
 Occurrence: TypeAlias = Literal["only", "first", "last", "all"]
-# If one of these strategies finds several matches, the caller may choose one. Matches of other strategies must be
-# unique.
+# If one of these strategies finds several matches, the caller may choose the first, the last or all of them.
 _CHOOSABLE: tuple[MatchedWith, ...] = ("exact", "line endings")
+# Of these, only all: the matches differ in characters that the model does not see. Other matches must be unique.
+_ALL_AT_ONCE: tuple[MatchedWith, ...] = (*_CHOOSABLE, "trailing blanks", "typography")
 
 _SURROGATE = regex("[\ud800-\udfff]")
 _WORDING = Wording(
     theirs="old_string",
     unique_advice="extend old_string by a line that makes it unique, or set replace_all",
     unique_mark="above it is ",
+)
+_IN_ALL = dataclasses.replace(
+    _WORDING, unique_advice="copy old_string with the indentation that it has there"
 )
 
 
@@ -127,8 +132,9 @@ def _spans(form: DecodedText, edit: StringEdit) -> tuple[list[Substitution], Mat
             continue
         if len(spans) == 1:
             return spans, strategy
-        if edit.occurrence == "only" or strategy not in _CHOOSABLE:
-            raise _ambiguous(haystack, spans)
+        choosable = {"only": (), "all": _ALL_AT_ONCE}.get(edit.occurrence, _CHOOSABLE)
+        if strategy not in choosable:
+            raise _ambiguous(haystack, spans, _IN_ALL if edit.occurrence == "all" else _WORDING)
         chosen = {"first": spans[:1], "last": spans[-1:], "all": _without_overlaps(spans)}
         return chosen[edit.occurrence], strategy
     raise _not_found(haystack, edit)
@@ -163,12 +169,12 @@ def _line_break_left(text: str, span: Substitution) -> int:
     return 2 if rest == "\r\n" else 1 if rest[:1] in ("\r", "\n") else 0
 
 
-def _ambiguous(haystack: SearchableText, spans: Sequence[Substitution]) -> PatchError:
+def _ambiguous(haystack: SearchableText, spans: Sequence[Substitution], wording: Wording) -> PatchError:
     lines = [haystack.line_at(span.start) for span in spans]
     return PatchError.of(
         "AMBIGUOUS",
         f"old_string was found {len(spans)} times.",
-        detail=Diagnosis(haystack.file, _WORDING).ambiguous(lines),
+        detail=Diagnosis(haystack.file, wording).ambiguous(lines),
     )
 
 

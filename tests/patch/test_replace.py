@@ -138,10 +138,42 @@ def test_replace_all_replaces_several_matches(occurrence: Occurrence, after: str
 
 
 @pytest.mark.req("T3")
-def test_replace_all_works_on_exact_matches_only() -> None:
-    assert replace(b"a\r\nb\r\na\r\nb\r\n", "a\nb", "x", replace_all=True).content == b"x\r\nx\r\n"
-    with pytest.raises(PatchError):
-        replace(b"a \nb\na \n", "a\n", "x\n", replace_all=True)
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ("a\r\nb\r\na\r\nb\r\n", "a\nb", "x", "x\r\nx\r\n"),
+        ("a \nb\na  \n", "a\n", "x\n", "x\nb\nx\n"),
+        ("“a”, “a”;\r\n", '"a"', "b", "b, b;\r\n"),
+        ("x(“a\r\nb”) + x(“a\r\nb”)\r\n", 'x("a\nb")', "y", "y + y\r\n"),
+        ("—-—-—\n", "-----", "=", "=\n"),
+    ],
+)
+def test_replace_all_replaces_also_what_differs_in_characters_that_nobody_sees(
+    before: str, old: str, new: str, after: str
+) -> None:
+    assert decoded(replace(encoded(before), old, new, replace_all=True).content) == after
+
+
+@pytest.mark.req("T3")
+def test_replace_all_refuses_several_places_of_another_indentation() -> None:
+    with pytest.raises(PatchError) as raised:
+        replace(b"  a()\n  b\nc\n    a()\n    b\n", "a()\nb\n", "a()\nx\n", replace_all=True)
+    assert raised.value.code == "AMBIGUOUS" and "replace_all" not in str(raised.value)
+
+
+@pytest.mark.req("T3")
+@pytest.mark.parametrize(
+    ("before", "old", "code"),
+    [
+        ("x “a” y “a” z\n", '"a"', "AMBIGUOUS"),
+        ("\u00a0\u00a0x\n", " ", "CONTEXT_NOT_FOUND"),
+        ("a – b\n", "a + b", "CONTEXT_NOT_FOUND"),
+    ],
+)
+def test_text_within_a_line_must_be_unique_also_in_other_typography(before: str, old: str, code: str) -> None:
+    with pytest.raises(PatchError) as raised:
+        replace(encoded(before), old, "new")
+    assert raised.value.code == code
 
 
 @pytest.mark.req("T3")

@@ -1,0 +1,248 @@
+"""Reports of edits that guessed: quotes, escapes, indentation and blanks that differ, and patches of unusual form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.base import ToolError
+from agent_ls.tools.edit_file import EDIT_FILE
+from agent_ls.tools.read_file import READ_FILE
+from tests.patch.applying import patch
+from tests.support.reports import reported
+from tests.support.tool_calls import ToolCalls
+
+pytestmark = pytest.mark.req("T3")
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> ToolCalls:
+    real: Any = LocalEnvironment(str(tmp_path))
+    return ToolCalls(real)
+
+
+EDITED: list[Any] = [
+    reported(
+        "anthropics/claude-code#26141",
+        "She said, “Hello.”\n\nHe replied, “Goodbye.”\n",
+        ('She said, "Hello."', 'She said, "Hi there."'),
+        "She said, “Hi there.”\n\nHe replied, “Goodbye.”\n",
+        id="curly quotes in the file",
+        what="edits, passed: an edit with straight quotes turns the curly quotes of the file into straight ones",
+    ),
+    reported(
+        "github/copilot-cli#3254",
+        "Do not ask “what repo to change” each time.\n",
+        ('ask "what repo to change" each time', 'ask "what repo to change" each session'),
+        "Do not ask “what repo to change” each session.\n",
+        id="curly quotes that stay",
+        what="edits, failed: text with typographic quotes is not found if the model writes straight ones",
+    ),
+    reported(
+        "earendil-works/pi#3554",
+        'a = "Hello";\n// “smart” — style\nname = "Alice";\n// non\u00a0breaking   \ndone\n',
+        ("name = “Alice”;", 'name = "Bob";'),
+        'a = "Hello";\n// “smart” — style\nname = "Bob";\n// non\u00a0breaking   \ndone\n',
+        id="only the matched line",
+        what="edits, passed: an inexact match normalises quotes, dashes and blanks of the whole file",
+    ),
+    reported(
+        "anthropics/claude-code#52813",
+        "const key = s.replace(/\\u00A0/g, ' ');\n",
+        ("s.replace(/\\u00A0/g, ' ')", "s.replace(/[\\u00A0\\u202F]/g, ' ')"),
+        "const key = s.replace(/[\\u00A0\\u202F]/g, ' ');\n",
+        id="an escape in the file",
+        what="edits, passed: an escape in the text to replace is decoded, so a file with the escape does not match",
+    ),
+    reported(
+        "anthropics/claude-code#29869",
+        "the task list in\u00a0current\nend\n",
+        ("the task list in current", "the task list in current view"),
+        "the task list in\u00a0current view\nend\n",
+        id="a no-break space in the middle",
+        what="edits, passed: a no-break space in the file makes the edit fail, and nothing says why",
+    ),
+    reported(
+        "open-octo/octo-agent#317",
+        "a  \nb\n",
+        ("b", "c  "),
+        "a  \nc  \n",
+        id="blanks at the end are meant",
+        what="edits, passed: blanks at the end of the new text are stripped",
+    ),
+    reported(
+        "Gitlawb/openclaude#1561",
+        "if ok:\n  foo()\n  bar()\n",
+        ("    foo()\n", "    baz()\n"),
+        "if ok:\n  baz()\n  bar()\n",
+        id="the next line keeps its indentation",
+        what="edits, passed: an inexact match takes the indentation of the line after it",
+    ),
+    reported(
+        "NousResearch/hermes-agent#88283",
+        "class A:\r\n    def f(self):\r\n        return 1\r\n",
+        ("def f(self):\n        return 1", "def f(self):\n        return 2"),
+        "class A:\r\n    def f(self):\r\n        return 2\r\n",
+        id="the first line without indentation",
+        what="edits, passed: lines are indented twice if the first line of the text to replace is not indented",
+    ),
+    reported(
+        "tontinton/maki#848",
+        "func f() {\n\tif x {\n\t\treturn\n\t}\n}\n",
+        ("    if x {\n        return\n    }", "    if x {\n        return 1\n    }"),
+        "func f() {\n\tif x {\n\t\treturn 1\n\t}\n}\n",
+        id="tabs and one level too deep",
+        what="edits, passed: an inexact match writes the indentation that the model miscounted",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "change", "after"), EDITED)
+async def test_an_edit_finds_its_text_and_changes_nothing_else(
+    calls: ToolCalls, tmp_path: Path, before: str, change: tuple[str, str], after: str
+) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(before.encode())
+    await calls.call(READ_FILE, file_path="f")
+    await calls.call(EDIT_FILE, file_path="f", old_string=change[0], new_string=change[1])
+    assert path.read_bytes() == after.encode()
+
+
+@pytest.mark.report(
+    "zhayujie/CowAgent#2942",
+    "an inexact match collapses the blanks of the whole file",
+    area="edits",
+    before="passed",
+)
+async def test_other_blanks_within_a_line_change_no_other_line(calls: ToolCalls, tmp_path: Path) -> None:
+    before = "def foo():\n    x = 1\n    y = 2\n    return x + y\n"
+    (tmp_path / "f").write_text(before)
+    await calls.call(READ_FILE, file_path="f")
+    try:
+        await calls.call(EDIT_FILE, file_path="f", old_string="    x  =  1", new_string="    x = 100")
+    except ToolError:
+        assert (tmp_path / "f").read_text() == before
+    else:
+        assert (tmp_path / "f").read_text() == before.replace("x = 1", "x = 100")
+
+
+@pytest.mark.report(
+    "NousResearch/hermes-agent#92132",
+    "inexact matches that overlap lose a line, and the call is a success",
+    area="edits",
+    before="passed",
+)
+async def test_inexact_matches_that_overlap_lose_nothing(calls: ToolCalls, tmp_path: Path) -> None:
+    before = "x)\n x)\n x)\n"
+    (tmp_path / "f").write_text(before)
+    await calls.call(READ_FILE, file_path="f")
+    try:
+        await calls.call(EDIT_FILE, file_path="f", old_string="x)\nx)", new_string="y", replace_all=True)
+    except ToolError:
+        assert (tmp_path / "f").read_text() == before
+    else:
+        assert (tmp_path / "f").read_text() == "y\n x)\n"
+
+
+@pytest.mark.report(
+    "coder/coder#23480",
+    "replace_all replaces only the first of several inexact matches",
+    area="edits",
+    before="failed",
+)
+async def test_all_inexact_matches_are_replaced(calls: ToolCalls, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("foo()  \nbar\n\nfoo() \nbar\nend\n")
+    await calls.call(READ_FILE, file_path="f")
+    await calls.call(
+        EDIT_FILE, file_path="f", old_string="foo()\nbar", new_string="baz()\nqux", replace_all=True
+    )
+    lines = [line.rstrip() for line in (tmp_path / "f").read_text().split("\n")]
+    assert lines == ["baz()", "qux", "", "baz()", "qux", "end", ""]
+
+
+@pytest.mark.report(
+    "earendil-works/pi#4198",
+    "the error does not show that the file has an escape where the model wrote the character",
+    area="edits",
+    before="passed",
+)
+async def test_an_escape_in_the_file_is_shown_to_the_model_that_wrote_the_character(
+    calls: ToolCalls, tmp_path: Path
+) -> None:
+    before = "a = 1\nmsg = 'it\\u2019s fine'\n"
+    (tmp_path / "f").write_text(before)
+    await calls.call(READ_FILE, file_path="f")
+    with pytest.raises(ToolError) as refused:
+        await calls.call(
+            EDIT_FILE, file_path="f", old_string="msg = 'it\u2019s fine'", new_string="msg = 'it is fine'"
+        )
+    assert "msg·=·'it\\u2019s·fine'" in str(refused.value)
+    assert (tmp_path / "f").read_text() == before
+
+
+TABLES = 'PRIMARY = {\n    "a": 1,\n\n    "b": 2,\n}\nBACKUP = {\n    "a": 1,\n    "b": 2,\n}\n'
+PATCHED: list[Any] = [
+    reported(
+        "use-agent-os/agent-os#1577",
+        "foo\n\nbar\n",
+        ("@@ -1,3 +1,3 @@", " foo", "", "-bar", "+baz"),
+        "foo\n\nbaz\n",
+        id="an empty context line",
+        what="edits, passed: an empty line of the context is skipped, and the lines after it do not match",
+    ),
+    reported(
+        "NousResearch/hermes-agent#89664",
+        TABLES,
+        ("@@ PRIMARY = { @@", '     "a": 1,', "", '-    "b": 2,', '+    "b": 99,'),
+        TABLES.replace('"b": 2', '"b": 99', 1),
+        id="an empty line tells two places apart",
+        what="edits, passed: without its empty context line a patch changes another block",
+    ),
+    reported(
+        "NousResearch/hermes-agent#3081",
+        "def f():\n    return 1\ndef g():\n    return 2\n",
+        ("@@ def g():", "+    x = 1"),
+        "def f():\n    return 1\ndef g():\n    x = 1\n    return 2\n",
+        id="only added lines",
+        what="edits, passed: a hunk of added lines is dropped, and the patch counts as applied",
+    ),
+    reported(
+        "deer-flow/llm-space#174",
+        "one\ntwo\n",
+        ("@@", " one", "-two", "+TWO", "", "*** Update File: g", "@@", "-x", "+X", ""),
+        "one\nTWO\n",
+        id="empty lines between files",
+        what="edits, passed: an empty line between two files makes the patch invalid",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "lines", "after"), PATCHED)
+async def test_a_patch_with_empty_lines_or_a_place_only_is_applied(
+    calls: ToolCalls, tmp_path: Path, before: str, lines: tuple[str, ...], after: str
+) -> None:
+    (tmp_path / "f").write_text(before)
+    (tmp_path / "g").write_text("x\n")
+    await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", *lines))
+    assert (tmp_path / "f").read_text() == after
+    assert (tmp_path / "g").read_text() == ("X\n" if "-x" in lines else "x\n")
+
+
+@pytest.mark.report(
+    "use-agent-os/agent-os#2837",
+    "a patch without a hunk is a success and writes nothing",
+    area="edits",
+    before="passed",
+)
+@pytest.mark.parametrize("lines", [(), ("",), ("@@",), ("@@ zzz not there", "+x")])
+async def test_a_patch_that_names_no_change_or_no_place_is_refused(
+    calls: ToolCalls, tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    (tmp_path / "f").write_text("a\n")
+    with pytest.raises(ToolError):
+        await calls.call(APPLY_PATCH, patch=patch("*** Update File: f", *lines))
+    assert (tmp_path / "f").read_text() == "a\n"
