@@ -39,6 +39,7 @@ _RIPGREP_ONLY = regex(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
 # Finds `\n` or `\r\n` in a pattern that can match several lines, because files may have either kind of line ending.
 # Group 1 matches brackets and other escapes, which stay unchanged.
 _LINE_END = regex(r"(?:\\r\??|\r)?(?:\\n|\n)|(\[(?:\\.|[^\]\\])*\]|\\.)", re.DOTALL)
+_BELOW = regex(r"/\*\*(/?) *$")
 
 
 # --- patterns -------------------------------------------------------------------------------------------------
@@ -199,7 +200,12 @@ def _lines_of(text: str) -> Iterator[str]:
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
     import pathspec  # imported here, because it is not needed if ripgrep is installed
 
-    return pathspec.GitIgnoreSpec.from_lines(lines)
+    return pathspec.GitIgnoreSpec.from_lines(map(_without_own_folder, lines))
+
+
+def _without_own_folder(line: str) -> str:
+    """Write `a/**` as `a/**/*`, and `a/**/` as `a/**/*/`: they name what is below `a`. pathspec also matches `a`."""
+    return _BELOW.sub(r"/**/*\1", line)
 
 
 def _is_rule(line: str) -> bool:
