@@ -35,6 +35,7 @@ from agent_ls.loop.turns import AssistantTurn, Turn, UserTurn
 from agent_ls.profiles.base import ProfileFor, ProviderProfile
 from agent_ls.tools.base import AgentState, AgentTask, NoQuestions, ToolError, no_report
 from agent_ls.tools.paths import absolute
+from agent_ls.tools.summary import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -271,6 +272,9 @@ class Subagents:
                 await self._news.wait()
 
     # --- internal
+
+    def describe_running(self) -> Sequence[str]:
+        return [f"{it.changed.agent_id}: {one_line(it.changed.task)}" for it in self._list_running()]
 
     def _list_running(self) -> Sequence[_Agent]:
         return [agent for agent in self._agents.values() if agent.is_running]

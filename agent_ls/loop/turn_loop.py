@@ -77,6 +77,10 @@ class Agents(SubagentSpawner, Protocol):
         """
         ...
 
+    def describe_running(self) -> Sequence[str]:
+        """Return a line for each running agent: its id and its task."""
+        ...
+
     async def end_all(self) -> None:
         """End the running agents, and return when they have ended."""
         ...
@@ -176,6 +180,10 @@ class TurnLoop:
     @property
     def plan(self) -> PlanChanged | None:
         return self._dispatcher.plan
+
+    @property
+    def running_agents(self) -> Sequence[str]:
+        return self._agents.describe_running()
 
     def record(self, turn: Turn) -> None:
         self._ports.recorder.turn(turn)

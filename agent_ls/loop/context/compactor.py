@@ -7,10 +7,11 @@ earlier turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
+from agent_ls.environments.errors import EnvError
 from agent_ls.llm.errors import ContextLengthError, LlmError
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
@@ -41,6 +42,7 @@ from agent_ls.loop.model.other_models import (
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.turns import CompactionTurn, Turn
 from agent_ls.profiles.base import ProviderProfile
+from agent_ls.tools.summary import one_line
 
 Trigger: TypeAlias = Literal["auto", "request", "overflow"]
 
@@ -97,6 +99,11 @@ class AgentConversation(Protocol):
     @property
     def plan(self) -> PlanChanged | None:
         """The latest plan of the model; None if there is none."""
+        ...
+
+    @property
+    def running_agents(self) -> Sequence[str]:
+        """A line for each subagent that runs, with its id."""
         ...
 
     def record(self, turn: Turn) -> None:
@@ -212,11 +219,24 @@ class Compactor:
         summary, usage = before.summary if before else "", Usage()
         if job.config.context.strategy == "summarize":
             summary, usage, profile = await self._summarize(profile, job)
-        words = content(said, summary=summary, plan=self._conversation.plan, pinned=self._ports.pinned())
+        kept = [*await self._still_running(), *self._ports.pinned()]
+        words = content(said, summary=summary, plan=self._conversation.plan, pinned=kept)
         turn = CompactionTurn(
             words, job.found.kept, self._ports.clock.now(), summary, usage, job.request.compaction_id
         )
         return turn, profile
+
+    async def _still_running(self) -> Sequence[str]:
+        """Return the list of subagents and background processes, whose ids only removed turns may name."""
+        agents = [f"- the agent {line}" for line in self._conversation.running_agents]
+        try:
+            processes = await self._ports.environment.list_processes()
+        except EnvError:
+            processes = ()
+        commands = [
+            f"- the process {it.id}: {one_line(it.command)}" for it in processes if it.exit_code is None
+        ]
+        return ["\n".join(["# What still runs", *agents, *commands])] if agents or commands else []
 
     async def _summarize(self, profile: ProviderProfile, job: _Job) -> tuple[str, Usage, ProviderProfile]:
         """Ask for a summary: first the model configured for summaries, then the session's model, then its

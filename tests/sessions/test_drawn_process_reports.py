@@ -1,0 +1,128 @@
+"""Reports of processes in the background and of subagents: what a kill reaches, and what is said of them later."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.loop.events.types import SubagentChanged, ToolCallEnd
+from tests.sessions.test_shell_reports import read_by_model, shell
+from tests.support.agents import Cast, close, spawn, wait_for
+from tests.support.fake_provider import Gate, text, tool_call
+from tests.support.processes import eventually, is_running
+from tests.support.reports import reported
+from tests.support.session_rig import running
+
+pytestmark = pytest.mark.req("T5", "A1")
+
+
+def background(command: str) -> Any:
+    return tool_call("shell", json.dumps({"command": command, "background": True}), id="start")
+
+
+def act(action: str, id: str = "act", **more: Any) -> Any:
+    return tool_call("processes", json.dumps({"action": action, "process_id": "p1", **more}), id=id)
+
+
+TREES: list[Any] = [
+    reported("cloudflare/sandbox-sdk#339", "sleep 300 & echo $! > pids; sleep 300 & echo $! >> pids; wait",
+        id="children", what="shell, passed: ending a process leaves the ones that it started"),
+    reported("anthropics/claude-code#84464", "(setsid sleep 300 & echo $! > pids; wait) & wait", id="another session",
+        what="shell, passed: a process is reported as ended, and what it started goes on for minutes"),
+    reported("rmyorston/busybox-w32#416", "sleep 300 | { echo $BASHPID > pids; cat; } & wait", id="a pipe",
+        what="shell, passed: a pipe in the background stays after its shell has ended"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TREES)
+async def test_ending_a_process_ends_all_that_it_started(tmp_path: Path, command: str) -> None:
+    ready = shell("until test -s pids; do sleep 0.05; done; echo ready")
+    _, _, ended = await read_by_model(tmp_path, background(command), ready, act("kill"))
+    assert "ended" in ended
+    pids = [int(word) for word in (tmp_path / "project/pids").read_text().split()]
+    assert pids
+    await eventually(lambda: not any(map(is_running, pids)))
+
+
+@pytest.mark.report(
+    "Sterll/claude-terminal#202",
+    "loops that a command leaves in the background run at full load until the machine is restarted",
+    area="shell",
+    before="passed",
+)
+async def test_what_a_command_leaves_behind_ends_with_the_session(tmp_path: Path) -> None:
+    (output,) = await read_by_model(
+        tmp_path, shell("for n in 1 2; do (while :; do sleep 0.1; done) & echo $! >> pids; done; echo left")
+    )
+    assert "left" in output
+    pids = [int(word) for word in (tmp_path / "project/pids").read_text().split()]
+    assert len(pids) == 2
+    await eventually(lambda: not any(map(is_running, pids)))
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#84464",
+    "a process that ended by itself is reported as killed, without its exit code",
+    area="shell",
+    before="passed",
+)
+async def test_a_process_that_has_ended_is_not_reported_as_ended_by_the_kill(tmp_path: Path) -> None:
+    wait = shell("until test -e done; do sleep 0.05; done; sleep 0.2")
+    _, _, listed, killed = await read_by_model(
+        tmp_path,
+        background("echo out; touch done; exit 3"),
+        wait,
+        act("list", "list", process_id=""),
+        act("kill"),
+    )
+    assert "3" in listed and "already ended with exit code 3" in killed
+
+
+@pytest.mark.report(
+    "NousResearch/hermes-agent#97285",
+    "after a restart a process that runs is reported as ended, or an ended one as running",
+    area="shell",
+    before="passed",
+)
+async def test_after_a_restart_the_model_learns_that_its_process_is_gone(tmp_path: Path) -> None:
+    async with running(tmp_path, [background("echo $$ > pids; exec sleep 1004"), text("started")]) as rig:
+        talk = await rig.talk("full", say="start it")
+        ready = tmp_path / "project/pids"
+        await eventually(lambda: ready.exists() and bool(ready.read_text().strip()))
+    await eventually(lambda: not is_running(int(ready.read_text())))
+    async with running(tmp_path, [act("list", process_id=""), text("x")]) as rig:
+        again = await rig.reopen(talk.session_id)
+        await again.say("does it run?")
+        assert "No background processes" in rig.results()[-1].content
+        assert any("sleep 1004" in it and "ended" in it for it in rig.user_texts())
+
+
+@pytest.mark.report(
+    "lijunzh/koda#996",
+    "one of several agents cannot be ended, only all with the program",
+    area="shell",
+    before="passed",
+)
+async def test_one_of_several_agents_is_ended_and_the_others_go_on(tmp_path: Path) -> None:
+    gates = {"first": Gate(), "second": Gate()}
+    main: list[Any] = [
+        spawn("first", id="s1"),
+        spawn("second", id="s2"),
+        close("agent_1"),
+        wait_for("agent_2"),
+        text("ok"),
+    ]
+    cast = Cast(main, {word: [[gate, text(f"{word} is ready")]] for word, gate in gates.items()})
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk()
+        talk.live.session.submit("go")
+        await talk.until("subagent", 3)
+        gates["second"].open()
+        await talk.until("processing_end")
+        last = {it.agent_id: (it.status, it.reason) for it in talk.of(SubagentChanged)}
+        assert last["agent_1"][1] == "closed" and last["agent_2"] == ("completed", "")
+        (waited,) = [it.output for it in talk.of(ToolCallEnd) if it.call_id == "wait"]
+        assert "second is ready" in waited
