@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field, WithJsonSchema, model_validator
+from pydantic import AliasChoices, Field, WithJsonSchema
 
 from agent_ls.tools.base import PlanStatus, Tool
 from agent_ls.tools.plan import (
@@ -54,22 +54,6 @@ class DescribedArguments(PlanArguments):
     items: tuple[DescribedItem, ...] = items_field(
         "todos", "The whole current list, in order; it replaces the previous list."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_cancelled(cls, values: Any) -> Any:
-        todos = values.get("todos") if isinstance(values, dict) else None
-        if not isinstance(todos, (list, tuple)):
-            return values
-        kept = [todo for todo in todos if not _has_status(todo, "cancelled")]
-        return {
-            **values,
-            "todos": [{**it, "status": "pending"} if _has_status(it, "blocked") else it for it in kept],
-        }
-
-
-def _has_status(todo: Any, status: str) -> bool:
-    return isinstance(todo, dict) and todo.get("status") == status
 
 
 class StepItem(PlanItemArguments):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, Field, field_validator, model_validator
 
 from agent_ls.environments.effects import NoEffect
+from agent_ls.patterns import regex
 from agent_ls.tools.base import (
     Arguments,
     Plan,
@@ -27,13 +28,24 @@ from agent_ls.tools.summary import one_line
 MAX_ITEMS = 50  # nobody reads a longer plan
 MAX_ITEM_CHARS = 300
 MAX_EXPLANATION_CHARS = 1_000
-_EXTRA_KEYS = ("id", "activeForm", "active_form")  # keys of a step in the plan tools of other agents
+_EXTRA_KEYS = (
+    "id",
+    "activeForm",
+    "active_form",
+    "priority",
+)  # keys of a step in the plan tools of other agents
 
 
 # Accept the words of other agents' plan tools, because a model may use the words that it knows from its training.
-_STATUS: Mapping[Any, PlanStatus] = MappingProxyType(
-    {"in_progress": "active", "completed": "done", "complete": "done"}
-)
+_STATUS: Mapping[str, PlanStatus] = MappingProxyType(
+    {
+        "in_progress": "active", "completed": "done", "complete": "done",
+        **dict.fromkeys(("todo", "not_started", "planned", "blocked"), "pending"),
+    }
+)  # fmt: skip
+_KNOWN = frozenset((*_STATUS, *get_args(PlanStatus)))
+_REMOVED = ("cancelled", "canceled", "deleted")
+_SEPARATOR = regex(r"[\s-]+")
 
 
 _ITEMS_NAMES = ("items", "todos", "plan", "steps")
@@ -64,10 +76,14 @@ class PlanItemArguments(Arguments):
         if not isinstance(item, dict):
             return item
         known = {key: value for key, value in item.items() if key not in _EXTRA_KEYS}
-        status = known.get("status")
-        return (
-            {**known, "status": _STATUS[status]} if isinstance(status, str) and status in _STATUS else known
-        )
+        word = _status_of(item)
+        return {**known, "status": _STATUS.get(word, word)} if word in _KNOWN else known
+
+
+def _status_of(item: Any) -> str:
+    """Return the status of an item in lower case and with underscores; "" if there is none."""
+    status = item.get("status") if isinstance(item, dict) else None
+    return _SEPARATOR.sub("_", status.strip().lower()) if isinstance(status, str) else ""
 
 
 class PlanArguments(Arguments):
@@ -77,6 +93,16 @@ class PlanArguments(Arguments):
     explanation: str = Field(
         default="", max_length=MAX_EXPLANATION_CHARS, description="Why the plan changed, if it did."
     )
+
+    @field_validator("items", mode="before")
+    @classmethod
+    def _without_removed(cls, items: Any) -> Any:
+        """Leave out cancelled items, which the plan tools of other agents keep in the list."""
+        return (
+            [it for it in items if _status_of(it) not in _REMOVED]
+            if isinstance(items, (list, tuple))
+            else items
+        )
 
 
 async def prepare(arguments: PlanArguments, context: ToolContext) -> Prepared:

@@ -50,6 +50,16 @@ CASES: list[Any] = [
     pytest.param({"$ref": "#/$defs/Texts"}, '["x"]', ["x"], id="reference"),
     pytest.param({"$ref": "#/properties/other"}, '["x"]', '["x"]', id="unknown reference"),
     pytest.param(TEXTS, "Purpose", "Purpose", id="a bare text is not guessed"),
+    pytest.param(TEXTS, "['a', \"b\"]", ["a", "b"], id="a list of Python"),
+    pytest.param({"type": "object"}, "{'a': None, 'b': True, 'c': (1, 2)}", {"a": None, "b": True, "c": [1, 2]},
+        id="a dict of Python"),
+    pytest.param(TEXTS, "[x for x in y]", "[x for x in y]", id="code is not run"),
+    pytest.param({"type": "array"}, "[{1, 2}]", "[{1, 2}]", id="a set is nothing of JSON"),
+    pytest.param({"type": "array", "items": {"type": "object"}}, {"a": 1}, [{"a": 1}], id="one object"),
+    pytest.param(TEXTS, {"a": 1}, {"a": 1}, id="an object where texts are wanted"),
+    pytest.param({"type": "array", "items": {"type": "integer"}}, '["x", 1]', ["x", 1], id="wrong within"),
+    pytest.param(TEXTS, {"v": ["a"]}, ["a"], id="in an object of its own name"),
+    pytest.param({"type": "object"}, {"v": ["a"]}, {"v": ["a"]}, id="an object is wanted"),
 ]
 
 

@@ -72,10 +72,10 @@ async def test_plan_arguments_in_the_formats_of_other_agents_are_accepted(
         {},
         {"items": [{"text": "no status"}]},
         {"items": [step("", "done")]},
-        {"items": [step("x", "cancelled")]},
+        {"items": [step("x", "blocked by y")]},
         {"items": [step("x" * (MAX_ITEM_CHARS + 1))]},
         {"items": [step("x")] * (MAX_ITEMS + 1)},
-        {"items": [{**step("x"), "priority": 1}]},
+        {"items": [{**step("x"), "colour": 1}]},
         {"items": [], "steps": []},
     ],
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, ToolError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 A = TypeVar("A", bound=Arguments)
 
@@ -75,9 +78,26 @@ def _problems(error: ValidationError, model: type[Arguments]) -> list[str]:
         elif not problem["loc"]:  # a rule about several arguments: its message names them
             lines.append(f"- {problem['msg'].removeprefix('Value error, ')}")
         else:
-            words = problem["msg"].removeprefix("Value error, ")
+            words = _allowed(problem, model) or problem["msg"].removeprefix("Value error, ")
             lines.append(f"- {name}: {words}, got {_display_value(problem['input'])}")
     return lines
+
+
+def _allowed(problem: ErrorDetails, model: type[Arguments]) -> str:
+    """Return which values an argument may have, in the words of the schema; "" if the problem is another one.
+
+    A tool may accept further words, which the model does not know.
+    """
+    from agent_ls.llm.argument_forms import resolved  # imported here, as above
+
+    root = schema = model.model_json_schema()
+    for step in problem["loc"] if problem["type"] == "literal_error" else ():
+        schema = resolved(schema, root)
+        schema = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
+        if not isinstance(schema, dict):
+            return ""
+    values = schema.get("enum", ()) if problem["type"] == "literal_error" else ()
+    return f"must be one of {', '.join(map(_display_value, values))}" if values else ""
 
 
 def _display_value(value: object) -> str:
