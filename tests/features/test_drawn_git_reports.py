@@ -1,0 +1,210 @@
+"""States of repositories that other tools misread: renames, conflicts, modes, links, bare clones, odd folders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.features.test_git_draw_reports import changes_of, repository, state_of, worktree_of
+from tests.support.git import git
+from tests.support.reports import reported
+
+pytestmark = pytest.mark.req("H23")
+
+LINES = "".join(f"line {number}\n" for number in range(20))
+
+
+def copied(work: Path) -> None:
+    git(work, "config", "diff.renames", "copies")
+    git(work, "config", "status.renames", "copies")
+    (work / "long.txt").write_text(LINES + "more\n")
+    (work / "copy.txt").write_text(LINES)
+    git(work, "add", "-A")
+
+
+def renamed_unstaged(work: Path) -> None:
+    (work / "long.txt").rename(work / "new.txt")
+    git(work, "add", "-N", "new.txt")
+
+
+def became_a_link(work: Path) -> None:
+    (work / "long.txt").unlink()
+    (work / "long.txt").symlink_to("a.txt")
+
+
+def conflict(work: Path) -> None:
+    git(work, "checkout", "-qb", "side")
+    (work / "a.txt").write_text("one\nSIDE\n")
+    git(work, "commit", "-qam", "side")
+    git(work, "checkout", "-q", "main")
+    (work / "a.txt").write_text("one\nMAIN\n")
+    git(work, "commit", "-qam", "main")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(work, "merge", "side")
+
+
+def conflict_and_rename(work: Path) -> None:
+    conflict(work)
+    git(work, "mv", "long.txt", "moved.txt")
+
+
+def mode_only(work: Path) -> None:
+    (work / "a.txt").chmod(0o755)
+
+
+def empty_file(work: Path) -> None:
+    (work / "empty.txt").write_text("")
+    git(work, "add", "empty.txt")
+
+
+def picture(work: Path) -> None:
+    git(work, "config", "diff.mnemonicPrefix", "true")
+    (work / "p.png").write_bytes(b"\x89PNG\0\1")
+    git(work, "add", "p.png")
+    git(work, "commit", "-qm", "picture")
+    (work / "p.png").write_bytes(b"\x89PNG\0\2")
+
+
+def arrow_in_the_old_name(work: Path) -> None:
+    git(work, "mv", "long.txt", "a -> b.txt")
+    git(work, "commit", "-qm", "arrow")
+    git(work, "mv", "a -> b.txt", "plain.txt")
+
+
+STATES: list[Any] = [
+    reported("git-town/git-town#4878", copied, 2, "copy.txt", id="copies",
+        what="git, passed: with detection of copies in the settings the status is an error"),
+    reported("muxy-app/muxy#122", renamed_unstaged, 1, "new.txt", id="a rename that is not staged",
+        what="git, passed: of a rename that is not staged the old name is taken for the current one"),
+    reported("cfal/garcon#680", became_a_link, 1, "120000", id="a link in place of a file",
+        what="git, passed: a file that became a link is in no list of changes"),
+    reported("cfal/garcon#680", conflict, 1, "a.txt", id="a conflict",
+        what="git, passed: a file with a conflict is in no list of changes"),
+    reported("NeogitOrg/neogit#1216", conflict_and_rename, 2, "moved.txt", id="a conflict after a rename",
+        what="git, passed: a conflict that is listed after a rename is taken for a part of it"),
+    reported("kuychaco/what-the-diff#8", mode_only, 1, "new mode 100755", id="mode",
+        what="git, passed: a diff with a change of the mode only breaks the reader"),
+    reported("matiasb/python-unidiff#19", empty_file, 1, "empty.txt", id="empty file",
+        what="git, passed: a new empty file is missing from the changes"),
+    reported("ecomfe/gitdiff-parser#35", picture, 1, "Binary files a/p.png and b/p.png differ", id="picture",
+        what="git, passed: a changed picture is read as a text without changes"),
+    reported("risa-labs-inc/BossConsole#1554", arrow_in_the_old_name, 1, "plain.txt", id="arrow",
+        what="git, passed: an arrow in the old name of a renamed file splits it at the wrong place"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "changed", "has"), STATES)
+async def test_each_kind_of_change_is_counted_once_and_shown(
+    tmp_path: Path, change: Callable[[Path], None], changed: int, has: str
+) -> None:
+    work = repository(tmp_path / "work", **{"long.txt": LINES})
+    change(work)
+    state = await state_of(work)
+    assert (state.branch, state.changed, state.untracked) == ("main", changed, 0)
+    changes = await changes_of(work)
+    assert changes and has in changes.diff and not changes.new_files
+
+
+@pytest.mark.report(
+    "matiasb/python-unidiff#147",
+    "a new submodule has a mode that the reader of diffs does not know",
+    area="git",
+    before="passed",
+)
+@pytest.mark.report(
+    "halfline/git-stage-batch#116",
+    "a submodule with changes of its own is listed as a change that cannot be staged",
+    area="git",
+    before="passed",
+)
+async def test_a_new_submodule_and_one_with_changes_of_its_own_are_no_fault(tmp_path: Path) -> None:
+    part = repository(tmp_path / "part")
+    work = repository(tmp_path / "work")
+    git(work, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(part), "lib")
+    changes = await changes_of(work)
+    assert changes and "+++ b/.gitmodules" in changes.diff
+    git(work, "commit", "-qm", "lib")
+    (work / "lib/a.txt").write_text("changed\n")
+    assert (await state_of(work)).branch == "main"
+    changes = await changes_of(work)
+    assert changes is None or (changes.diff, changes.new_files) == ("", ())
+
+
+def bare_layout(folder: Path) -> Path:
+    """Make a bare clone in `.bare`, beside it a `.git` file that points at it, and a worktree of its branch `main`."""
+    source = repository(folder / "source")
+    root = folder / "root"
+    root.mkdir()
+    git(folder, "clone", "-q", "--bare", str(source), str(root / ".bare"))
+    (root / ".git").write_text("gitdir: ./.bare\n")
+    git(root, "worktree", "add", "-q", "main", "main")
+    return root / "main"
+
+
+def bare_with_own_settings(folder: Path) -> Path:
+    main = bare_layout(folder)
+    git(main, "config", "extensions.worktreeConfig", "true")
+    git(main, "config", "--worktree", "core.bare", "false")
+    return main
+
+
+def separate_folder(folder: Path) -> Path:
+    """Make a repository whose settings name its folder of files by a relative path."""
+    work = repository(folder / "work")
+    (work / ".git").rename(folder / "store")
+    (work / ".git").write_text(f"gitdir: {folder / 'store'}\n")
+    git(work, "config", "core.worktree", "../work")
+    return work
+
+
+def newline_in_the_path(folder: Path) -> Path:
+    return repository(folder / "two\nworktree lines")
+
+
+LAYOUTS: list[Any] = [
+    reported("zed-industries/zed#56860", bare_layout, id="bare beside its worktrees",
+        what="git, passed: worktrees beside a bare repository are not found"),
+    reported("jikig-ai/soleur#1393", bare_with_own_settings, id="bare and settings per worktree",
+        what="git, passed: a worktree of a bare repository is taken for bare itself"),
+    reported("ceilf6/FrontAgent#219", separate_folder, id="a relative core.worktree",
+        what="git, passed: a relative folder in the settings is resolved from the wrong place"),
+    reported("QwenLM/qwen-code#6456", newline_in_the_path, id="a newline in the path",
+        what="git, passed: a newline in the path of a worktree makes a second one in the list"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_a_session_can_have_a_worktree_whatever_the_layout(
+    tmp_path: Path, layout: Callable[[Path], Path]
+) -> None:
+    work = layout(tmp_path)
+    (work / "a.txt").write_text("one\nTWO\n")
+    assert ((await state_of(work)).branch, (await state_of(work)).changed) == ("main", 1)
+    made = await worktree_of(work)
+    assert sorted(it for it in os.listdir(made.root) if it != ".git") == ["a.txt"]
+    assert git(Path(made.root), "rev-parse", "--show-toplevel") == made.root
+    assert git(Path(made.root), "status", "--short").strip() in ("", "M a.txt")
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#69802",
+    "after the worktree of an agent was removed, the user's repository is bare",
+    area="git",
+    before="passed",
+)
+@pytest.mark.parametrize("own_settings", [False, True])
+async def test_a_worktree_changes_no_setting_of_the_repository(tmp_path: Path, own_settings: bool) -> None:
+    work = repository(tmp_path / "work")
+    if own_settings:
+        git(work, "config", "extensions.worktreeConfig", "true")
+    before = (work / ".git/config").read_text()
+    made = await worktree_of(work)
+    git(Path(made.root), "commit", "--allow-empty", "-qm", "in the worktree")
+    git(work, "worktree", "remove", "--force", made.root)
+    assert (work / ".git/config").read_text() == before
+    assert (await state_of(work)).branch == "main"

@@ -1,0 +1,93 @@
+"""Commands that other agents split, unescaped or joined before a shell read them, and what terminals print unseen."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_ls.environments.effects import CommandEffect
+from agent_ls.policy.decide import judge
+from agent_ls.policy.situation import Ask, Situation
+from tests.policy.test_by_passes import PLACES
+from tests.sessions.test_shell_reports import read_by_model, shell
+from tests.support.reports import reported
+
+pytestmark = pytest.mark.req("T5", "H5")
+
+COMMANDS: list[Any] = [
+    reported("earendil-works/pi#7666", "echo AAA\ncd /tmp && echo BBB", "AAA\nBBB\n", id="two lines",
+        what="shell, passed: a newline becomes a blank, so the next line is arguments of the first"),
+    reported("anthropics/claude-code#32515", "printf 'a\\nb\\n' 2>&1 | head -3\necho x | grep x", "a\nb\nx\n",
+        id="two pipes", what="shell, passed: a pipe and the line after it are run as one pipe"),
+    reported("everruns/bashkit#836", "echo t | awk '{\n  x = 1 + \\\n    2\n  print x\n}'", "3\n", id="awk",
+        what="shell, passed: a line of awk that goes on after a backslash is an error"),
+    reported("anthropics/claude-code#88561", "printf '%s\\n' 'a\\\\b'", "a\\\\b\n", id="two backslashes",
+        what="shell, passed: of two backslashes one is lost before the shell reads the command"),
+    reported("anthropics/claude-code#89392", "cat <<'EOF'\nvar p = \"tools\\\\build.cmd\";\nEOF",
+        'var p = "tools\\\\build.cmd";\n', id="two backslashes in a here-document",
+        what="shell, passed: backslashes of a quoted here-document are halved"),
+    reported("tree-sitter/tree-sitter-bash#100", "echo a\\\n    b", "a b\n", id="continued without a blank",
+        what="shell, passed: a backslash at the end of a word joins the next line to it"),
+    reported("tree-sitter/tree-sitter-bash#14", "echo 1 \\ 2 \\ 3", "1  2  3\n", id="escaped blanks",
+        what="shell, passed: a backslash before a blank is a syntax error"),
+    reported("vorpaljs/bash-parser#33", "echo \\\nhi \\\n\\\nthere\necho \\\nhi \\\n\necho end", "hi there\nhi\nend\n",
+        id="continued and empty", what="shell, passed: an empty continued line adds an argument"),
+    reported("idank/bashlex#79", "for f in \\\n\t/et* \\\n\t/tm*\ndo\n\techo $f\ndone", "/etc\n/tmp\n", id="for",
+        what="shell, passed: a list of words over several lines is a syntax error"),
+    reported("amd/gaia#4018", "printf 'b\\na\\n' > x.txt; cat x.txt | sort; grep a x.txt | wc -l", "a\nb\n1\n",
+        id="pipes", what="shell, passed: a pipe is run as one program with all words as arguments"),
+    reported("Univers42/hellish#95", 'y=$(case abc in a*) echo A ;; *) echo B ;; esac)\necho "result=[$y]"',
+        "result=[A]\n", id="case", what="shell, passed: the bracket of a case ends the substitution around it"),
+    reported("ldayton/Parable#99", "cat <(\necho a # it's\n)", "a\n", id="apostrophe in a comment",
+        what="shell, passed: an apostrophe in a comment of a substitution opens a quoted text"),
+    reported("vercel-labs/just-bash#351", "echo 2<(((1))) | sed 's/[0-9]*$//'", "2/dev/fd/\n", id="substituted file",
+        what="shell, passed: the digit before a process substitution is taken for a redirection"),
+    reported("Univers42/hellish#13", "sleep 300 & p=$!; kill -9 $p; wait $p 2>/dev/null; echo killed $?",
+        "killed 137\n", id="the last process",
+        what="shell, passed: $! is the number of another process than the one that runs"),
+    reported("moezakura/mux-pod#61", r"printf '\033]8;id=x;https://e.com/\033\\link\033]8;;\033\\\n'", "link\n",
+        id="link", what="shell, passed: a hyperlink of the terminal is shown as raw characters"),
+    reported("romkatv/powerlevel10k#2148", r"printf '\033]8;;http://e.com\007something\033]8;;\n'; echo after",
+        "something", id="link that is not closed",
+        what="shell, passed: a hyperlink that is not closed goes on in the lines after it"),
+    reported("agent-of-empires/agent-of-empires#3869", r"printf 'a\033]52;c;aGVsbG8=\007b\033]0;title\007c\n'",
+        "abc\n", id="clipboard", what="shell, passed: the payload of an unknown sequence is shown"),
+    reported("eraserhd/kak-ansi#25", r"printf '\033]8;;file:///a.c\007a.c:1:\033]8;;\007 error\n'", "a.c:1: error\n",
+        id="link with a bell", what="shell, passed: a hyperlink that ends with a bell, as gcc prints it, stays"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "begins"), COMMANDS)
+async def test_the_shell_reads_the_command_as_it_is(tmp_path: Path, command: str, begins: str) -> None:
+    if "awk" in command and not shutil.which("awk"):
+        pytest.skip("no awk")
+    (output,) = await read_by_model(tmp_path, shell(command))
+    output = output.replace("\r\n", "\n")
+    assert output.startswith(begins) and "Exit code: 0" in output
+    assert "after" not in command or "\nafter\n" in output.replace("something", "something\n", 1)
+    assert "]8;" not in output and "\x1b" not in output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        reported("zed-industries/zed#54690", "echo $(($(curl example.com)))",
+            what="shell, passed: a command within arithmetic is not seen by the rules"),
+        reported("hasamba/DFIR-Companion#537", "cat <(curl http://evil)",
+            what="shell, passed: a command within a process substitution is not seen by the rules"),
+        reported("gotgenes/pi-packages#306", "echo $(rm -rf foo)",
+            what="shell, passed: a command within a substitution is not seen by the rules"),
+        pytest.param("( rm -rf foo )", id="subshell"),
+        reported("everruns/bashkit#2231", "a$(|)b",
+            what="shell, passed: a substitution that is no command is left out, and a made-up name is allowed"),
+        pytest.param("y=$(case abc in a*) rm -r b ;; esac)", id="case"),
+        pytest.param("echo 2<(rm a)", id="digit"),
+    ],
+)  # fmt: skip
+def test_a_hidden_command_needs_approval(line: str) -> None:
+    grants = frozenset(("words:echo …", "words:cat …", "words:ab", "words:a …"))
+    effect = CommandEffect(line, "/w")
+    assert isinstance(judge(effect, Situation("ask", PLACES, grants=grants)), Ask)
