@@ -81,4 +81,4 @@ def test_the_refusal_of_a_plan_names_the_argument_and_what_is_allowed(given: dic
         parse_arguments(json.dumps(given), plan.arguments)
     words = str(refused.value)
     assert len(words) < 400 and "todos" in words
-    assert "status" not in str(given) or ('"in_progress"' in words and "active" not in words)
+    assert "status" not in str(given) or ("'in_progress'" in words and "active" not in words)

@@ -97,7 +97,8 @@ def _allowed(problem: ErrorDetails, model: type[Arguments]) -> str:
         if not isinstance(schema, dict):
             return ""
     values = schema.get("enum", ()) if problem["type"] == "literal_error" else ()
-    return f"must be one of {', '.join(map(_display_value, values))}" if values else ""
+    *first, last = map(repr, values or ("",))
+    return f"Input should be {' or '.join(filter(None, (', '.join(first), last)))}" if values else ""
 
 
 def _display_value(value: object) -> str:
