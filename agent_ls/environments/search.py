@@ -40,6 +40,10 @@ _RIPGREP_ONLY = regex(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
 # Group 1 matches brackets and other escapes, which stay unchanged.
 _LINE_END = regex(r"(?:\\r\??|\r)?(?:\\n|\n)|(\[(?:\\.|[^\]\\])*\]|\\.)", re.DOTALL)
 _BELOW = regex(r"/\*\*(/?) *$")
+# Finds what Python spells in another way than ripgrep. Group 1 matches brackets and other escapes, as above.
+_OTHER_SPELLING = regex(r"(\[(?:\\.|[^\]\\])*\]|\\[^<>k])|\\k<(\w+)>|(\\[<>]|\(\?<(?=[A-Za-z_]))", re.DOTALL)
+_IN_PYTHON = {r"\<": r"\b(?=\w)", r"\>": r"\b(?<=\w)", "(?<": "(?P<"}
+_LOOKS_AROUND = regex(r"\(\?<?[=!]|\\[1-9]|\\k<|\(\?P=")
 
 
 # --- patterns -------------------------------------------------------------------------------------------------
@@ -65,10 +69,21 @@ def replace_line_ends(pattern: str, by: str) -> str:
     return _LINE_END.sub(lambda found: found[1] or by, pattern)
 
 
+def looks_around(pattern: str, options: GrepOptions) -> bool:
+    """Return whether a pattern has look-around or a back reference, which most builds of ripgrep refuse."""
+    return not options.literal and _LOOKS_AROUND.search(pattern) is not None
+
+
+def _in_python(pattern: str) -> str:
+    return _OTHER_SPELLING.sub(
+        lambda found: found[1] or (f"(?P={found[2]})" if found[2] else _IN_PYTHON[found[3]]), pattern
+    )
+
+
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     """Compile a search pattern. Raises InvalidPatternError."""
     check_pattern_text(pattern)
-    source = re.escape(pattern) if options.literal else pattern
+    source = re.escape(pattern) if options.literal else _in_python(pattern)
     if options.multiline and not options.literal:
         source = replace_line_ends(source, r"\n")  # the lines are searched without the CR of their ends
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent_ls.loop.events.types import SubagentChanged, ToolCallEnd
+from agent_ls.services.settings.model import Settings, SubagentSettings
 from tests.sessions.test_shell_reports import read_by_model, shell
 from tests.support.agents import Cast, close, spawn, wait_for
 from tests.support.fake_provider import Gate, text, tool_call
@@ -126,3 +127,88 @@ async def test_one_of_several_agents_is_ended_and_the_others_go_on(tmp_path: Pat
         assert last["agent_1"][1] == "closed" and last["agent_2"] == ("completed", "")
         (waited,) = [it.output for it in talk.of(ToolCallEnd) if it.call_id == "wait"]
         assert "second is ready" in waited
+
+
+@pytest.mark.report(
+    "anomalyco/opencode#29209",
+    "when the turn is interrupted, what its agents had found is lost",
+    area="library",
+    before="passed",
+)
+async def test_what_an_interrupted_agent_had_found_is_read_later(tmp_path: Path) -> None:
+    gate = Gate()
+    look = tool_call("glob", '{"pattern": "*"}', id="g")
+    found = [[text("The fault is in line 3."), look], [gate, text("never")]]
+    cast = Cast([spawn("dig"), wait_for("agent_1"), text("ok")], {"dig": found})
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk()
+        talk.live.session.submit("go")
+        await gate.reached.wait()
+        talk.live.session.interrupt()
+        await talk.until("processing_end")
+        await talk.say("what did it find?")
+        read = str(cast.requests[-1].messages)
+        assert "agent_1" in read and "The fault is in line 3." in read
+
+
+NESTED = Settings(walkthrough_pause_ms=0, subagents=SubagentSettings(max_depth=2))
+
+
+@pytest.mark.report(
+    "anomalyco/opencode#30610",
+    "an agent of an agent may edit files in a mode that forbids it",
+    area="safety",
+    before="passed",
+)
+async def test_an_agent_of_an_agent_has_the_mode_of_the_session(tmp_path: Path) -> None:
+    write = tool_call("write_file", '{"file_path": "made.txt", "content": "x"}', id="w")
+    inner: list[Any] = [write, text("tried")]
+    outer: list[Any] = [spawn("writing", id="s2"), wait_for("agent_2"), text("asked it")]
+    cast = Cast([spawn("asking"), wait_for("agent_1"), text("ok")], {"asking": outer, "writing": inner})
+    async with running(tmp_path, settings=NESTED, model=cast) as rig:
+        talk = await rig.talk("plan", say="go")
+        assert [it.is_error for it in talk.of(ToolCallEnd) if it.call_id == "w"] == [True]
+    assert not (tmp_path / "project/made.txt").exists()
+
+
+@pytest.mark.report(
+    "anthropics/claude-code#75043",
+    "the end of an agent of an agent is told to nobody",
+    area="library",
+    before="passed",
+)
+@pytest.mark.parametrize("waits", [True, False])
+async def test_the_result_of_an_agent_of_an_agent_reaches_the_agent_that_started_it(
+    tmp_path: Path, waits: bool
+) -> None:
+    outer: list[Any] = [spawn("digging", id="s2"), *([wait_for("agent_2")] if waits else []), text("a"), text("b")]
+    cast = Cast(
+        [spawn("asking"), wait_for("agent_1"), text("ok")],
+        {"asking": outer, "digging": [text("it is in line 7351")]},
+    )
+    async with running(tmp_path, settings=NESTED, model=cast) as rig:
+        await rig.talk(say="go")
+        asked = cast.agents["asking"].requests
+        assert "7351" in str(asked[-1].messages)
+
+
+@pytest.mark.report(
+    "MoonshotAI/kimi-code#172",
+    "an agent that works in a package does not know the instructions of that package",
+    area="rules",
+    before="passed",
+)
+async def test_an_agent_in_a_subfolder_knows_its_instructions(tmp_path: Path) -> None:
+    package = tmp_path / "project/packages/a"
+    package.mkdir(parents=True)
+    (tmp_path / "project/AGENTS.md").write_text("ROOT RULE")
+    (package / "AGENTS.md").write_text("PACKAGE RULE")
+    (package / "x.py").write_text("x = 1\n")
+    read = tool_call("read_file", '{"file_path": "x.py"}', id="r")
+    cast = Cast(
+        [spawn("look", working_dir="packages/a"), wait_for("agent_1"), text("ok")], {"look": [read, text("x")]}
+    )
+    async with running(tmp_path, model=cast) as rig:
+        await rig.talk(say="go")
+        seen = str(cast.agents["look"].requests[-1].messages)
+        assert "ROOT RULE" in seen and "PACKAGE RULE" in seen

@@ -61,11 +61,24 @@ class LocalSearch:
         path, rules = await _in_thread(_find_path, path, asked)
         program = await self._ripgrep()
         if not program:
-            regex = search.compile_pattern(pattern, options)
-            where = (self._root, path, options, self._limit_s, rules)
-            return await timed_search.run_timed(
-                pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
-            )
+            return await self._grep_without(pattern, path, options, rules)
+        try:
+            return await self._grep_with(program, pattern, path, options, rules)
+        except InvalidPatternError:
+            if not search.looks_around(pattern, options):
+                raise
+        return await self._grep_without(pattern, path, options, rules)
+
+    async def _grep_without(self, pattern: str, path: str, options: GrepOptions, rules: str) -> GrepResult:
+        regex = search.compile_pattern(pattern, options)
+        where = (self._root, path, options, self._limit_s, rules)
+        return await timed_search.run_timed(
+            pattern, options, _grep_without, regex, *where, limit_s=self._limit_s
+        )
+
+    async def _grep_with(
+        self, program: str, pattern: str, path: str, options: GrepOptions, rules: str
+    ) -> GrepResult:
         hidden = await self._list_hidden(program, path, rules)
         is_hidden: Callable[[str], bool] | None = self._marked_rules(path, *hidden)
         arguments = [
