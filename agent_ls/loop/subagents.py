@@ -249,10 +249,10 @@ class Subagents:
             await self._news.wait()
         if self._list_running():
             return ()
-        ended = [agent for agent in self._agents.values() if not agent.is_known]
-        for agent in ended:
-            agent.is_known = True
-        return [_report(agent) for agent in ended]
+        return self._take_reports(list(self._agents.values()))
+
+    def take_interrupted(self) -> Sequence[str]:
+        return self._take_reports([it for it in self._agents.values() if it.stop == "interrupted"])
 
     def stop(self) -> None:
         """Cancel the running subagents and the subagents that these started. This method does not wait until
@@ -272,6 +272,13 @@ class Subagents:
                 await self._news.wait()
 
     # --- internal
+
+    def _take_reports(self, agents: Sequence[_Agent]) -> Sequence[str]:
+        """Return the reports of those agents that have ended and whose reports the parent has not received."""
+        ended = [agent for agent in agents if not agent.is_known and not agent.is_running]
+        for agent in ended:
+            agent.is_known = True
+        return [_report(agent) for agent in ended]
 
     def describe_running(self) -> Sequence[str]:
         return [f"{it.changed.agent_id}: {one_line(it.changed.task)}" for it in self._list_running()]
@@ -409,16 +416,18 @@ class Subagents:
         """Run one message to a subagent in its own task and emit how the subagent ended. Raises only
         cancellation.
         """
-        ended = replace(agent.changed, status="failed", reason="interrupted", output="It was stopped.")
+        ended: SubagentChanged | None = None
         try:
             with agent.scope:
                 ended = await self._worked_off(agent)
         finally:
+            output = _failed(agent, "It was stopped.")
+            ended = ended or replace(agent.changed, status="failed", reason="interrupted", output=output)
             if agent.stop and ended.reason == "interrupted":
                 ended = replace(ended, reason=agent.stop)
             turns_used = agent.loop.history.model_calls - agent.calls_before
             agent.changed = replace(ended, turns_used=turns_used)
-            agent.is_known = agent.is_known or agent.stop in ("interrupted", "closed")
+            agent.is_known = agent.is_known or agent.stop == "closed"
             self._emitter.emit(agent.changed)
             self.nudge()
 

@@ -77,6 +77,10 @@ class Agents(SubagentSpawner, Protocol):
         """
         ...
 
+    def take_interrupted(self) -> Sequence[str]:
+        """Return the reports of agents that ended with an earlier turn, and that the model has not received."""
+        ...
+
     def describe_running(self) -> Sequence[str]:
         """Return a line for each running agent: its id and its task."""
         ...
@@ -198,11 +202,13 @@ class TurnLoop:
         self._dispatcher.plan = plan
 
     def take_notices(self) -> None:
-        """Record notices as messages to the model: decisions about hunks, and ends of background processes."""
+        """Record notices as messages to the model: decisions about hunks, ends of processes and of subagents."""
         for text in self._ports.notices.take_messages():
             self.record(SteeringTurn(text, self._ports.clock.now(), source="review"))
         for text in self._ports.ended():
             self.record(SteeringTurn(text, self._ports.clock.now(), source="process"))
+        for text in self._agents.take_interrupted():
+            self.record(SteeringTurn(text, self._ports.clock.now(), source="subagent"))
 
     async def run(self, profile: ProviderProfile) -> Finish:
         """Run a turn to its end. If an earlier process left a suspended turn, continue that turn.

@@ -98,6 +98,46 @@ EDITED: list[Any] = [
         id="tabs and one level too deep",
         what="edits, passed: an inexact match writes the indentation that the model miscounted",
     ),
+    reported(
+        "open-octo/octo-agent#596",
+        "func f() {\n\tif a {\n\t\treturn 1\n\t}\n}\n",
+        ("    if a {\n        return 1\n    }", "    if a {\n        return 2\n    }"),
+        "func f() {\n\tif a {\n\t\treturn 2\n\t}\n}\n",
+        id="spaces for tabs",
+        what="edits, passed: a block with tabs is not found if the model writes spaces",
+    ),
+    reported(
+        "charmbracelet/crush#3452",
+        "a:\n  b:\n    c: 1\n",
+        ("\tb:\n\t\tc: 1", "\tb:\n\t\tc: 2\n\t\td: 3"),
+        "a:\n  b:\n    c: 2\n    d: 3\n",
+        id="tabs for spaces",
+        what="edits, passed: a block with two spaces is not found if the model writes tabs",
+    ),
+    reported(
+        "anthropics/claude-code#26996",
+        "func f() int {\n\tfor {\n\t\treturn x\n\t}\n}\n",
+        ("        return x\n", "        if y {\n            return x\n        }\n"),
+        "func f() int {\n\tfor {\n\t\tif y {\n\t\t\treturn x\n\t\t}\n\t}\n}\n",
+        id="one line becomes a block",
+        what="edits, passed: in a file with tabs each edit with spaces fails",
+    ),
+    reported(
+        "anomalyco/opencode#24549",
+        "try:\n        a()\n        # more\nfinally:\n    b()\n",
+        ("        a()\n        # more", "        a()\n        c()\n        # more"),
+        "try:\n        a()\n        c()\n        # more\nfinally:\n    b()\n",
+        id="the indentation stays",
+        what="edits, passed: the lines of an edit lose their indentation, and the diff shows it right",
+    ),
+    reported(
+        "anthropics/claude-code#37403",
+        "\t\t\t<A>\n\t\t\t\t<div\n\t\t\t\t\tx={`a ${b ? 'c' : \"d\"}`}\n",
+        ("\t\t\t<A>\n\t\t\t\t<div\n\t\t\t\t\tx={`a ${b ? 'c' : \"d\"}`}", "\t\t\t<B />"),
+        "\t\t\t<B />\n",
+        id="exact tabs",
+        what="edits, passed: a block with tabs and template texts is not found, though it is exactly in the file",
+    ),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ PATTERNS: list[Any] = [
         what="search, failed: a pattern with quotes and a look behind is an error"),
     reported("void-linux/void-packages#19365", "^((?!hello).)*$", ["hello world", "other"], [2],
         id="lines without a word", what="search, failed: the search program is built without the engine for it"),
-    reported("Lexus2016/hermes-agent-evolution#1484", r"raise (?!ValueError)\w+", ["raise ValueError", "raise KeyError"],
-        [2], id="not this one", what="search, failed: the error says that the pattern looks like one for names"),
+    reported("Lexus2016/hermes-agent-evolution#1484", r"raise (?!ValueError)\w+",
+        ["raise ValueError", "raise KeyError"], [2], id="not this one",
+        what="search, failed: the error says that the pattern looks like one for names"),
     reported("BurntSushi/ripgrep#1763", r"\<word\>", ["words", "a word."], [2], id="marks of words",
         what="search, failed: marks of the begin and end of a word are an error"),
     reported("Genivia/ugrep#273", r"emit.*\bfinish\b", ["emit('finish')", "emit('finished')"], [1], id="border within",
@@ -98,7 +100,9 @@ async def test_lines_are_counted_as_editors_count_them(
     before="passed",
 )
 @pytest.mark.parametrize("content", ["a\nb\n", "a\nb"])
-async def test_a_read_behind_the_last_line_says_how_many_lines_there_are(tmp_path: Path, content: str) -> None:
+async def test_a_read_behind_the_last_line_says_how_many_lines_there_are(
+    tmp_path: Path, content: str
+) -> None:
     (tmp_path / "f").write_text(content)
     real: Any = LocalEnvironment(str(tmp_path))
     try:
@@ -117,7 +121,7 @@ TEXTS: list[Any] = [
         what="edits, passed: escapes that belong to the text become control characters"),
     reported("docker/docker-agent#99", "# Title\\n\\nText\n", id="escapes as text",
         what="edits, passed: what was meant by a backslash and an n in a document is not clear"),
-    reported("NousResearch/hermes-agent#72797", "const a = '<tool_call>{\"name\": \"x\"}</tool_call>';\n<think>b</think>\n",
+    reported("NousResearch/hermes-agent#72797", "a = '<tool_call>{\"name\": \"x\"}</tool_call>';\n<think>b</think>\n",
         id="marks of calls", what="edits, passed: marks of calls within a written text are cut out"),
 ]  # fmt: skip
 
@@ -161,4 +165,5 @@ async def test_a_patch_of_several_files_is_applied_whole_or_not_at_all(
     real: Any = LocalEnvironment(str(tmp_path))
     with pytest.raises((ToolError, EnvError)):
         await ToolCalls(real).call(APPLY_PATCH, patch=patch(*lines))
-    assert {it.name: it.read_text() for it in tmp_path.iterdir()} == {"f": "a\n", "g": "a\n"}
+    assert sorted(os.listdir(tmp_path)) == ["f", "g"]
+    assert (tmp_path / "f").read_text() == (tmp_path / "g").read_text() == "a\n"
