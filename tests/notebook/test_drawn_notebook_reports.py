@@ -157,12 +157,6 @@ async def test_an_id_that_looks_like_a_number_names_its_cell(tmp_path: Path) -> 
     assert sources(after) == ["one", "TWO", "three"]
 
 
-@pytest.mark.report(
-    "esengine/DeepSeek-Reasonix#2491",
-    "a model gives the words of the tool for files, and the call is refused again and again",
-    area="notebooks",
-    before="passed",
-)
 @pytest.mark.parametrize("name", ["content", "new_source", "new_string", "source"])
 async def test_the_words_of_other_tools_are_known(tmp_path: Path, name: str) -> None:
     after = await edited(tmp_path, ABC, {"edit_mode": "replace", "cell_number": 2, name: "import b"})

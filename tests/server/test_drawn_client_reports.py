@@ -232,12 +232,6 @@ async def test_shutdown_is_answered_with_null_and_exit_ends_with_0(
         assert await server.exit_code() == 0
 
 
-@pytest.mark.report(
-    "erlang-ls/erlang_ls#19",
-    "a request after shutdown is answered as if nothing had been said",
-    area="lsp",
-    before="passed",
-)
 async def test_a_request_after_shutdown_is_invalid(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
         await server.client.initialize("minimal", folder=tmp_path / "project")
