@@ -138,7 +138,7 @@ async def test_one_of_several_agents_is_ended_and_the_others_go_on(tmp_path: Pat
 async def test_what_an_interrupted_agent_had_found_is_read_later(tmp_path: Path) -> None:
     gate = Gate()
     look = tool_call("glob", '{"pattern": "*"}', id="g")
-    found = [[text("The fault is in line 3."), look], [gate, text("never")]]
+    found: list[Any] = [[text("The fault is in line 3."), look], [gate, text("never")]]
     cast = Cast([spawn("dig"), wait_for("agent_1"), text("ok")], {"dig": found})
     async with running(tmp_path, model=cast) as rig:
         talk = await rig.talk()
