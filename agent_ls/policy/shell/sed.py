@@ -18,10 +18,12 @@ _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{_TO_SLASH}/I?|\\([|#,:%@]){_TO_DELIMITER}\1I?
 _STEP = regex(r"[+~]\d+")
 _ONE_ADDRESS = regex(_ADDRESS)
 _COMMAND = regex(
-    r"[pdDnNgGhHxPz=]|l\d*|[qQ]\d*|[btT](?:[ \t]*\w+)?|:[ \t]*\w+"
+    r"[pdDnNgGhHxPz=]|l\d*|[qQ]\d*"
     rf"|s([/|#,:%@!_~;+]){_TO_DELIMITER}\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpiIm0-9]*"
     r"|y([/|#,:])(?:(?!\2)[^\\\n]|\\[^\n])*\2(?:(?!\2)[^\\\n]|\\[^\n])*\2"
 )
+_JUMP = regex(r"(?:[btT](?:[ \t]*\w+)?|:[ \t]*\w+)[ \t]*(?:(?=[;}])(?![^\n]*\\\n)|(?=\n)|\Z)")
+"""Matches a label or a jump. busybox reads `#` after it as a label, and BSD everything up to the end of the line."""
 _TEXT = regex(r"[aic](?:\\\n|\\?[ \t]*)[^\\\n}]*(?=\n|\Z)")
 _END = regex(r"[ \t]*(?:#[^\n]*)?(?:[;\n]|(?=\})|\Z)")
 _FLAGS = regex(
@@ -90,7 +92,7 @@ def is_harmless(script: str) -> bool:
         if text := _TEXT.match(script, at):
             at = text.end()
             continue
-        found = _COMMAND.match(script, at)
+        found = _JUMP.match(script, at) or _COMMAND.match(script, at)
         end = _END.match(script, found.end()) if found else None
         if end is None:
             return False
