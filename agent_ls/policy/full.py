@@ -25,8 +25,8 @@ _RUNS_INPUT = regex(rf"{_INTERPRETER} runs programs that its input names\.")
 _CODE_OPTIONS = ("-c", "-e", "-p", "--eval", "--print")
 _HARMLESS_OPTIONS = ("-B", "-u", "-E", "-s", "-I", "-q")
 _DOCUMENT = regex(
-    rf"(?:^|[;&|(\s]){_INTERPRETER}(?:[ \t]+-)?[ \t]*<<-?[ \t]*(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)[^\n]*\n"
-    r"(?P<body>.*?)^\t*(?P=word)[ \t]*$",
+    rf"(?:^|[;&|(\s])/?(?:[\w.-]+/)*{_INTERPRETER}(?:[ \t]+-)?[ \t]*<<-?[ \t]*"
+    r"(?P<quote>['\"]?)(?P<word>\w+)(?P=quote)[^\n]*\n(?P<body>.*?)^\t*(?P=word)[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
 _ACTS = regex(

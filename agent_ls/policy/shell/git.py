@@ -102,12 +102,13 @@ def _loses_nothing(verb: str, options: Sequence[str]) -> bool:
     address.
     """
     given = {option for option in options if option.startswith("-")}
+    before = list(options[: options.index("--")] if "--" in options else options)
     match verb:
         case "restore":
             return bool(given & {"-S", "--staged"}) and given <= {"-S", "--staged", "-q", "--quiet", "--"}
         case "reset":
-            words = [option for option in options if option not in ("-q", "--quiet", "--mixed")]
-            return not words or words[0] in ("HEAD", "--")
+            words = [option for option in before if option not in ("-q", "--quiet", "--mixed")]
+            return not any(word.startswith("-") for word in words) and words[:1] in ([], ["HEAD"])
         case "rm":
             return "--cached" in given and given <= {
                 "--cached",
@@ -119,7 +120,11 @@ def _loses_nothing(verb: str, options: Sequence[str]) -> bool:
                 "--",
             }
         case "clean":
-            return any(re.fullmatch(r"-[dxX]*n[dxXn]*|--dry-run", option) for option in given)
+            return any(
+                re.fullmatch(r"-[dxX]*n[dxXn]*|--dry-run", word)
+                for at, word in enumerate(before)
+                if not re.fullmatch("-[a-zA-Z]*e|--e[a-z]*", "".join(before[at - 1 : at]))  # takes a pattern
+            )
         case "config":
             return given <= {"--local"} and [*options][len(given) :][:1] in (["user.name"], ["user.email"])
     return False

@@ -41,6 +41,7 @@ _PROGRAM_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/opt/homebrew/bin")
 )
 _NAMES = dangers.NAMES | SHELLS | WRAPPERS.keys() | INTERPRETERS.keys() | ASSIGNING | runners.NAMES
+_KNOWN_PROGRAMS = _NAMES - ASSIGNING
 _OF_BASH = regex(
     r"(?<!\$)\(\(|\[\[|<<<|[<>]\(|\{[^{}\s]*(?:,|\.\.)|\|&|&>|>&[^\d-]|\$['\"\[]|~[+-]|==|\b(?:pushd|popd)\b|\bselect\b|\bfunction\b"
 )
@@ -50,7 +51,7 @@ _ALL_CLEAR = regex(rf"""(?:{_LITERAL.pattern}|[^'"\\`#<]|<(?!<))*""")
 """Matches code of which all shells read the same parts as quoted text."""
 _HELPS = (("--version",), ("--help",))
 _GNU = frozenset(
-    "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout nice nohup stdbuf tar".split()
+    "rm rmdir unlink shred truncate dd chown chgrp chmod find sed xargs env timeout time nice nohup stdbuf tar".split()
 )
 """GNU programs that package managers of macOS install under a name with the prefix g, such as `grm`."""
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
@@ -128,9 +129,12 @@ class Programs:
         elif depth == 0 and _fills_variables(words):
             self._found.add_command(argv, is_read_only=True)
             self._piped.append(argv)
-        elif name in WRAPPERS and argv[1:2] not in (("-v",), ("-V",)) and argv[1:] not in _HELPS:
+        elif name in WRAPPERS and not _only_names_programs(argv) and argv[1:] not in _HELPS:
             self._wrapped(words, state, stdin, depth)
         else:
+            plain = _known(ospath.basename(name))
+            if plain != name and (plain in _KNOWN_PROGRAMS or interpreter_of(plain)):
+                self._as_plain(Word("text", plain, head.source), words, state, stdin, depth)
             self._plain(words, state, stdin, depth, is_usual=is_usual)
         return After(state, state)
 
@@ -188,6 +192,16 @@ class Programs:
             self._add_paths(words, argv, tuple(dict.fromkeys((*folders, *state.folders))))
             if is_read_only and listing.reads_no_content(argv):
                 self._found.named += self._found.paths[known:]
+
+    def _as_plain(self, plain: Word, words: Sequence[Word], state: State, stdin: Stdin, depth: int) -> None:
+        """Analyse the dangers of a program in another folder as if it were the known program of this name.
+
+        Rules name the path of the program, so nothing is added to `acts`.
+        """
+        acts, piped = len(self._found.acts), [*self._piped]
+        self.run((plain, *words[1:]), state, stdin, depth + 1)
+        del self._found.acts[acts:]
+        self._piped = piped
 
     def _note_words(self, words: Sequence[Word], state: State) -> None:
         """Record the doubts about the words of a command, and what the shell does to expand them."""
@@ -486,6 +500,11 @@ def _known(name: str) -> str:
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]
     return folded if folded in _NAMES else name
+
+
+def _only_names_programs(argv: Sequence[str]) -> bool:
+    """Return whether the command only prints which programs its words are: `command -v git`."""
+    return argv[0] == "command" and argv[1:2] in (("-v",), ("-V",))
 
 
 def _is_script_for_name(inner: Sequence[str]) -> bool:
