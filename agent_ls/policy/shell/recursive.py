@@ -50,6 +50,11 @@ def follows_links(argv: Sequence[str]) -> bool:
     return pattern is not None and any(re.fullmatch(pattern, word, re.DOTALL) for word in words)
 
 
+def greps_folders(argv: Sequence[str]) -> bool:
+    """Return whether the command is a grep that reads whole folders. The one of busybox reads linked files too."""
+    return argv[0] in _GREPS and (_has_letter(argv[1:], "rR") or _is_recursive(argv[1:]))
+
+
 _UNPACKING = {
     "tar": r"-?[^-]*x.*|--extract|--get", "bsdtar": r"-?[^-]*x.*|--extract|--get", "jar": r"-?[a-z]*x.*|--extract",
     "7z": "[xe]", "7za": "[xe]", "7zz": "[xe]", "unrar": "[xe]",
@@ -78,7 +83,7 @@ def _reads_folders(argv: tuple[str, ...]) -> bool:
     if name in (*_GREPS, "rg") and listing.shows_no_content(argv):
         return False
     if name in _GREPS:
-        return _has_letter(arguments, "rR") or _is_recursive(arguments)
+        return greps_folders(argv)
     if name in _WITH_R:
         return name == "mv" or _has_letter(arguments, "rRa") or _is_recursive(arguments)
     if name == "git":

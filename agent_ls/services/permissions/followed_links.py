@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_ls.policy.places import Places
+from agent_ls.program_lookup import find_on
 from agent_ls.services.permissions.shown_secrets import MAX_ENTRIES
 
 if TYPE_CHECKING:
@@ -18,14 +19,20 @@ def followed_link(found: CommandAnalysis, places: Places) -> str:
 
     Blocks, because it reads the folders.
     """
-    from agent_ls.policy.shell.recursive import follows_links, unpacks  # imported late: loads a grammar
+    # imported late: loads a grammar
+    from agent_ls.policy.shell.recursive import follows_links, greps_folders, unpacks
 
     for argv, folders in found.runs:
-        if (is_reading := follows_links(argv)) or unpacks(argv):
+        is_reading = follows_links(argv) or (greps_folders(argv) and _is_of_busybox(argv[0]))
+        if is_reading or unpacks(argv):
             for folder in folders:
                 if why := _leading_outside(_folders_of(argv, folder), places, only_folders=not is_reading):
                     return why
     return ""
+
+
+def _is_of_busybox(program: str) -> bool:
+    return os.path.basename(os.path.realpath(find_on(program) or "")).startswith("busybox")
 
 
 def _folders_of(argv: Sequence[str], folder: str) -> Sequence[str]:
