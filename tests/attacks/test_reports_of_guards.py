@@ -57,8 +57,6 @@ CHANGING = [
              what="safety, passed: `>&` with a file name counted as a copy of a descriptor"),
     reported("OpenBMB/PilotDeck#258", ["printf x >> f", "node -e \"require('fs').writeFileSync('x', '')\""],
              what="safety, passed: `echo >` and `node -e` were allowed in a mode that only plans"),
-    reported("QwenLM/qwen-code#10190", ["less '+!touch x' a", "less --cmd='!touch x' a", "less ++'!touch x' a"],
-             what="safety, failed: `less` ran a command that its first argument names; mode full asked nothing"),
     reported("QwenLM/qwen-code#10029",
              ["echo ${x%%$(touch y)}", "echo ${x//a/$(touch y)}", "cat <<-E\n\t$(touch y)\n\tE", "cat <<E\n${x@P}\nE"],
              what="safety, passed: a substitution in a pattern of an expansion was not seen"),
@@ -96,6 +94,8 @@ CHANGING = [
              what="safety, passed: only the last part of a program's path was looked at"),
 ]  # fmt: skip
 IN_EVERY_MODE = [
+    reported("QwenLM/qwen-code#10190", ["less '+!touch x' a", "less --cmd='!touch x' a", "less ++'!touch x' a"],
+             what="safety, failed: `less` ran a command that its first argument names; mode full asked nothing"),
     reported("anthropics/claude-code#29984", ['rm -rf /w/p/.esphome && echo "Deleted"', "rm -rf .esphome; echo done"],
              what="safety, passed: `rm -rf` ran without a question before a harmless `echo`"),
     reported("anthropics/claude-code#58424", ["rm -rf a && ls | head -3 ; echo done", "cd a && rm -rf b | cat"],

@@ -386,7 +386,7 @@ class Reader:
         # `[` splits words, and may treat each resulting word as an operator
         is_command = node.children[0].type == "["
         shape = ""
-        is_unknown = False
+        is_unclear = False
         pending = list(reversed(node.children))
         while pending:
             child = pending.pop()
@@ -408,12 +408,13 @@ class Reader:
                 shape += "w"
                 if COUNT.fullmatch(source):
                     continue
-                is_unknown |= word.kind == "unknown"
+                is_unclear |= word.kind == "unknown"
                 is_operator = (
                     (word.kind == "glob" and child.type != "string")
                     or not word.is_single
-                    or word.text.startswith(("-", "(", "!", "*", "?", "["))
+                    or word.text.startswith(("-", "(", "!"))
                 )
+                is_unclear |= word.text.startswith(("*", "?", "["))  # the name of a file may be an operator
                 if (
                     word.problem
                     or (is_numeric and not _is_number(word.with_number("1") or word.text))
@@ -424,7 +425,7 @@ class Reader:
                     known = len(self._found.paths)
                     self._found.add_word(word, state.folders)
                     self._found.named += self._found.paths[known:]
-        if is_command and is_unknown and not _CLEAR_TEST.fullmatch(shape):
+        if is_command and is_unclear and not _CLEAR_TEST.fullmatch(shape):
             self._unknown(node, state)
         self._found.add_command(("test",), is_read_only=True)
 
