@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
+from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.policy.situation import Allow
@@ -17,8 +19,11 @@ from agent_ls.profiles.git_snapshot import take_git_snapshot
 from agent_ls.services.permissions.git_names import shown_names
 from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.attacks.git_folders import SECRET, Attack, build, make_attacks
+from tests.environments.confinement.harm_world import harm_world
+from tests.environments.confinement.test_looking_alone import looking
 from tests.services.test_shown_secrets import judged
 from tests.sessions.test_uncommitted_work import commit, finder
+from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
 SEED = seeded(11)
 
@@ -34,6 +39,28 @@ def test_no_program_of_a_repository_is_run_and_no_file_outside_is_shown(tmp_path
         assert SECRET not in _act(attack, folder), attack
         assert not made.exists(), attack
         shutil.rmtree(folder)
+
+
+@pytest.mark.req("X11", "T10")
+@pytest.mark.group("sweeps")
+@pytest.mark.timeout(36_000 if IS_WHOLE else 300)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param("landlock", marks=needs_landlock), pytest.param("bubblewrap", marks=needs_bubblewrap)],
+)
+async def test_a_confined_line_without_a_policy_runs_and_shows_nothing(kind: str, tmp_path: Path) -> None:
+    template = _template(tmp_path)
+    with harm_world(tmp_path / "world") as world:
+        for number, attack in enumerate(while_in_time(make_attacks(seeded(16), 10_000 if IS_WHOLE else 20))):
+            place = replace(world, root=tmp_path / f"{number}")
+            for folder in (place.home, place.state):
+                folder.mkdir(parents=True)
+            build(attack, template, place.project, place.root / "made")
+            async with looking(place, kind) as environment:
+                done = await environment.exec_command(attack.line, CommandOptions(timeout_ms=20_000))
+            assert SECRET not in done.output, attack
+            assert not (place.root / "made").exists(), attack
+            shutil.rmtree(place.root)
 
 
 def test_an_attack_has_an_effect_where_nothing_stops_it(tmp_path: Path) -> None:

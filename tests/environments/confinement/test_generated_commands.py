@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.environments.base import CommandOptions
 from agent_ls.environments.local import LocalEnvironment, LocalLimits
-from tests.attacks import IS_WHOLE, seeded
+from tests.attacks import IS_WHOLE, seeded, while_in_time
 from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
 from tests.environments.confinement.harmful import harmful
 from tests.environments.confinement.test_looking_alone import READS_OUTSIDE, looking
@@ -73,7 +73,7 @@ async def test_a_confined_generated_command_changes_no_file_contacts_nothing_and
         _furnish(world)
         async with looking(world, kind) as environment:
             before = world.facts()
-            for command in _generated(world, seed, count):
+            for command in while_in_time(_generated(world, seed, count)):
                 done = await environment.exec_command(command, LIMIT)
                 assert SECRET not in done.output, command
                 assert world.facts() == before, command
