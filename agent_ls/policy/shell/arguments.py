@@ -34,6 +34,9 @@ def candidates(argument: str) -> Iterator[str]:
     text = argument.removeprefix("file://")
     if "\n" in text or "://" in text:
         yield text if not text.startswith("-") else text.partition("=")[2] or text[2:]
+        if "\n" not in text:
+            name, _, value = text.partition("=")
+            yield from filter(None, ("" if "://" in name else value, text.partition("file://")[2]))
         return
     if not text.startswith("-"):
         yield text

@@ -57,6 +57,8 @@ _GNU = frozenset(
 _POSIX_SHELLS = frozenset(("sh", "bash", "dash"))
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
 
+_HAS_URL = regex(r"\s.*://|://.*\s", re.DOTALL)
+"""Matches a text such as the message of a commit, with an address in it."""
 _CHANGES_FOLDER = regex("-[CD]|--chd?i?r?")
 _UNCLEAR_FOLDER = "It changes to a folder that agent-ls cannot determine."
 _QUOTED_ARRAY = regex(r'"\$\{\w+\[@\](?::\d+){0,2}\}"')
@@ -235,7 +237,7 @@ class Programs:
             if "--" in argv[:at]:
                 self._found.add_literal(word.text, places)
             # git's syntax for a file of a revision, such as `HEAD:path`
-            if argv[0] == "git" and ":" in word.text:
+            if argv[0] == "git" and ":" in word.text and not _HAS_URL.search(word.text):
                 self._found.add_path(word.text.rpartition(":")[2], places)
 
     def _name(self, word: str, state: State) -> tuple[str, bool]:
