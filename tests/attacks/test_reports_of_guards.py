@@ -90,7 +90,7 @@ CHANGING = [
              what="safety, passed: a command without a rule ran, on a file that a variable names"),
     reported("openai/codex#28732", ["./sed -n 1p a.txt", "bin/grep x a", "../sed -n 1p a"],
              what="safety, passed: a program of the workspace with the name of a harmless one ran"),
-    reported("openai/codex#37078", ["./cat a", "/tmp/evil/cat a", "a/b/cat a", "PATH=. cat a"],
+    reported("openai/codex#37078", ["./cat a", "/opt/evil/cat a", "a/b/cat a", "PATH=. cat a"],
              what="safety, passed: only the last part of a program's path was looked at"),
 ]  # fmt: skip
 IN_EVERY_MODE = [
