@@ -136,11 +136,14 @@ def printf_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     return 0 not in patterns and not arguments[0].startswith("-") and "%" not in left
 
 
+_NUMBER_TEST = regex("-(?:eq|ne|l[te]|g[te])")
+
+
 def test_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether a test compares words and files only, and no variables or numbers that the shell computes."""
-    return all(
-        word.isdigit() or not re.fullmatch(r"-[vRo]|-eq|-ne|-l[te]|-g[te]", word) for word in arguments
-    )
+    if len(arguments) == 3 and _NUMBER_TEST.fullmatch(arguments[1]):
+        return all(re.fullmatch(r"-?\d+", word) for word in arguments[::2])
+    return not any(re.fullmatch("-[vRo]", word) or _NUMBER_TEST.fullmatch(word) for word in arguments)
 
 
 def command_prints(arguments: list[str], patterns: Sequence[int]) -> bool:

@@ -102,10 +102,11 @@ def _is_count(argv: Sequence[str], at: int) -> bool:
         re.fullmatch(r"-[ncwsqkf]?[-+]?\d[\d,-]*|--\w+=\d+", argv[at])
         or (argv[at - 1][:1] == "-" and argv[at - 1][1:] in [*valued] and re.fullmatch(r"[-+]?\d+", argv[at]))
         or (argv[at - 1] == "-v" and re.fullmatch(r"[A-Za-z_]\w*=\d+", argv[at]))
+        or (argv[0] == "test" and len(argv) == 4 and re.fullmatch("-(?:eq|ne|l[te]|g[te])", argv[2]))
     )
 
 
-_COUNTING = frozenset("head tail sed awk gawk mawk cut fold ps jq lsof".split())
+_COUNTING = frozenset("head tail sed awk gawk mawk cut fold ps jq lsof test".split())
 
 
 def unknown_files(place: CheckedWord) -> str:
