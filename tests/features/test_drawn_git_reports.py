@@ -77,24 +77,15 @@ def arrow_in_the_old_name(work: Path) -> None:
 
 
 STATES: list[Any] = [
-    reported("git-town/git-town#4878", copied, 2, "copy.txt", id="copies",
-        what="git, passed: with detection of copies in the settings the status is an error"),
-    reported("muxy-app/muxy#122", renamed_unstaged, 1, "new.txt", id="a rename that is not staged",
-        what="git, passed: of a rename that is not staged the old name is taken for the current one"),
-    reported("cfal/garcon#680", became_a_link, 1, "120000", id="a link in place of a file",
-        what="git, passed: a file that became a link is in no list of changes"),
-    reported("cfal/garcon#680", conflict, 1, "a.txt", id="a conflict",
-        what="git, passed: a file with a conflict is in no list of changes"),
-    reported("NeogitOrg/neogit#1216", conflict_and_rename, 2, "moved.txt", id="a conflict after a rename",
-        what="git, passed: a conflict that is listed after a rename is taken for a part of it"),
-    reported("kuychaco/what-the-diff#8", mode_only, 1, "new mode 100755", id="mode",
-        what="git, passed: a diff with a change of the mode only breaks the reader"),
-    reported("matiasb/python-unidiff#19", empty_file, 1, "empty.txt", id="empty file",
-        what="git, passed: a new empty file is missing from the changes"),
-    reported("ecomfe/gitdiff-parser#35", picture, 1, "Binary files a/p.png and b/p.png differ", id="picture",
-        what="git, passed: a changed picture is read as a text without changes"),
-    reported("risa-labs-inc/BossConsole#1554", arrow_in_the_old_name, 1, "plain.txt", id="arrow",
-        what="git, passed: an arrow in the old name of a renamed file splits it at the wrong place"),
+    reported("git-town/git-town#4878", copied, 2, "copy.txt", id="copies"),
+    reported("muxy-app/muxy#122", renamed_unstaged, 1, "new.txt", id="a rename that is not staged"),
+    reported("cfal/garcon#680", became_a_link, 1, "120000", id="a link in place of a file"),
+    reported("cfal/garcon#680", conflict, 1, "a.txt", id="a conflict"),
+    reported("NeogitOrg/neogit#1216", conflict_and_rename, 2, "moved.txt", id="a conflict after a rename"),
+    reported("kuychaco/what-the-diff#8", mode_only, 1, "new mode 100755", id="mode"),
+    reported("matiasb/python-unidiff#19", empty_file, 1, "empty.txt", id="empty file"),
+    reported("ecomfe/gitdiff-parser#35", picture, 1, "Binary files a/p.png and b/p.png differ", id="picture"),
+    reported("risa-labs-inc/BossConsole#1554", arrow_in_the_old_name, 1, "plain.txt", id="arrow"),
 ]  # fmt: skip
 
 
@@ -110,18 +101,8 @@ async def test_each_kind_of_change_is_counted_once_and_shown(
     assert changes and has in changes.diff and not changes.new_files
 
 
-@pytest.mark.report(
-    "matiasb/python-unidiff#147",
-    "a new submodule has a mode that the reader of diffs does not know",
-    area="git",
-    before="passed",
-)
-@pytest.mark.report(
-    "halfline/git-stage-batch#116",
-    "a submodule with changes of its own is listed as a change that cannot be staged",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("matiasb/python-unidiff#147")
+@pytest.mark.report("halfline/git-stage-batch#116")
 async def test_a_new_submodule_and_one_with_changes_of_its_own_are_no_fault(tmp_path: Path) -> None:
     part = repository(tmp_path / "part")
     work = repository(tmp_path / "work")
@@ -167,14 +148,10 @@ def newline_in_the_path(folder: Path) -> Path:
 
 
 LAYOUTS: list[Any] = [
-    reported("zed-industries/zed#56860", bare_layout, id="bare beside its worktrees",
-        what="git, passed: worktrees beside a bare repository are not found"),
-    reported("jikig-ai/soleur#1393", bare_with_own_settings, id="bare and settings per worktree",
-        what="git, passed: a worktree of a bare repository is taken for bare itself"),
-    reported("ceilf6/FrontAgent#219", separate_folder, id="a relative core.worktree",
-        what="git, passed: a relative folder in the settings is resolved from the wrong place"),
-    reported("QwenLM/qwen-code#6456", newline_in_the_path, id="a newline in the path",
-        what="git, passed: a newline in the path of a worktree makes a second one in the list"),
+    reported("zed-industries/zed#56860", bare_layout, id="bare beside its worktrees"),
+    reported("jikig-ai/soleur#1393", bare_with_own_settings, id="bare and settings per worktree"),
+    reported("ceilf6/FrontAgent#219", separate_folder, id="a relative core.worktree"),
+    reported("QwenLM/qwen-code#6456", newline_in_the_path, id="a newline in the path"),
 ]  # fmt: skip
 
 
@@ -191,12 +168,7 @@ async def test_a_session_can_have_a_worktree_whatever_the_layout(
     assert git(Path(made.root), "status", "--short").strip() in ("", "M a.txt")
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#69802",
-    "after the worktree of an agent was removed, the user's repository is bare",
-    area="git",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#69802")
 @pytest.mark.parametrize("own_settings", [False, True])
 async def test_a_worktree_changes_no_setting_of_the_repository(tmp_path: Path, own_settings: bool) -> None:
     work = repository(tmp_path / "work")

@@ -43,20 +43,14 @@ def sources(document: dict[str, Any]) -> list[str]:
 
 ABC = notebook(text_cell("title", id="t"), cell("import a", id="i"), cell("run()", id="r"))
 INSERTED: list[Any] = [
-    reported("anthropics/claude-code#4613", ABC, {"edit_mode": "insert", "cell_type": "code"}, 3, id="no cell",
-        what="notebooks, passed: a new cell without a place is put at the beginning"),
-    reported("anthropics/claude-code#2176", ABC, {"edit_mode": "insert", "cell_id": "i"}, 2, id="after an id",
-        what="notebooks, passed: a cell that should follow another one is put before it"),
-    reported("anthropics/claude-code#5197", ABC, {"edit_mode": "insert", "cell_number": 1}, 1, id="after a number",
-        what="notebooks, passed: new cells come in an order that nobody asked for"),
-    reported("PostHog/posthog#101615", ABC, {"action": "insert", "cell": "t"}, 1, id="after a text",
-        what="notebooks, passed: a cell cannot be put below a text cell"),
+    reported("anthropics/claude-code#4613", ABC, {"edit_mode": "insert", "cell_type": "code"}, 3, id="no cell"),
+    reported("anthropics/claude-code#2176", ABC, {"edit_mode": "insert", "cell_id": "i"}, 2, id="after an id"),
+    reported("anthropics/claude-code#5197", ABC, {"edit_mode": "insert", "cell_number": 1}, 1, id="after a number"),
+    reported("PostHog/posthog#101615", ABC, {"action": "insert", "cell": "t"}, 1, id="after a text"),
     reported("mito-ds/mito#2076",
         notebook(*(cell(f"x{at}", id=f"c{at}") for at in range(15)), *(cell("", id=f"e{at}") for at in range(3))),
-        {"action": "insert", "cell": "15"}, 15, id="before empty cells",
-        what="notebooks, passed: a cell that belongs after the last filled one is put before it"),
-    reported("datalayer/jupyter-mcp-tools#2", ABC, {"action": "insert", "cell": 0}, 0, id="at the start",
-        what="notebooks, passed: cells can be added only at the end"),
+        {"action": "insert", "cell": "15"}, 15, id="before empty cells"),
+    reported("datalayer/jupyter-mcp-tools#2", ABC, {"action": "insert", "cell": 0}, 0, id="at the start"),
 ]  # fmt: skip
 
 
@@ -72,14 +66,11 @@ async def test_a_cell_is_inserted_where_the_call_says(
 
 RUN = {"execution_count": 3, "outputs": [{"output_type": "stream", "name": "stdout", "text": "1\n"}]}
 KINDS: list[Any] = [
-    reported("microsoft/vscode-python#8772", cell("# T", id="a", **RUN), "markdown", id="run code to text",
-        what="notebooks, passed: a code cell that became a text keeps its outputs, and the notebook is invalid"),
-    reported("seeM/Jim#9", cell("# T", id="a", **{**RUN, "outputs": []}), "raw", id="counted code to raw",
-        what="notebooks, passed: a text made of a code cell still has outputs"),
-    reported("microsoft/vscode-python#10084", cell(["# T\n", "more"], id="a"), "markdown", id="the text stays",
-        what="notebooks, passed: a code cell that became a text is gone after saving"),
+    reported("microsoft/vscode-python#8772", cell("# T", id="a", **RUN), "markdown", id="run code to text"),
+    reported("seeM/Jim#9", cell("# T", id="a", **{**RUN, "outputs": []}), "raw", id="counted code to raw"),
+    reported("microsoft/vscode-python#10084", cell(["# T\n", "more"], id="a"), "markdown", id="the text stays"),
     reported("microsoft/vscode-jupyter#2673", text_cell("x = 1", id="a", attachments={"p": {}}), "code",
-        id="text to code", what="notebooks, passed: a cell of another kind keeps keys that its kind may not have"),
+        id="text to code"),
 ]  # fmt: skip
 ALLOWED = {
     "code": {"cell_type", "id", "metadata", "source", "execution_count", "outputs"},
@@ -99,18 +90,8 @@ async def test_a_cell_of_another_kind_has_the_keys_of_its_kind(
     assert kind != "code" or (changed["execution_count"] is None and changed["outputs"] == [])
 
 
-@pytest.mark.report(
-    "kahliburke/KaimonSlate.jl#35",
-    "after the first edit all other cells are gone, and the second edit finds none",
-    area="notebooks",
-    before="passed",
-)
-@pytest.mark.report(
-    "nteract/archived-desktop-app#1306",
-    "text cells get empty outputs, so the notebook is invalid",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("kahliburke/KaimonSlate.jl#35")
+@pytest.mark.report("nteract/archived-desktop-app#1306")
 async def test_edits_one_after_the_other_keep_all_cells(tmp_path: Path) -> None:
     after = await edited(
         tmp_path,
@@ -128,11 +109,10 @@ async def test_edits_one_after_the_other_keep_all_cells(tmp_path: Path) -> None:
 WIDGETS = {"widgets": {"application/vnd.jupyter.widget-state+json": {"0a1b": {"model_name": "LayoutModel"}}}}
 KEPT: list[Any] = [
     reported("MegaWiz-Dev-Team/agentic_rag_workshop#39", {**notebook(cell("x", id="a")), "metadata": WIDGETS},
-        id="widgets", what="notebooks, passed: widgets without the key state make the notebook unreadable"),
+        id="widgets"),
     reported("microsoft/vscode#230280",
         {**notebook(cell("x", id="a")), "metadata": {"kernelspec": {"name": "python3", "display_name": "P"}, "z": 1,
-            "language_info": {"name": "python"}, "a": None}}, id="order",
-        what="notebooks, passed: an added cell shows the metadata of the notebook as changed"),
+            "language_info": {"name": "python"}, "a": None}}, id="order"),
     pytest.param({**notebook(cell("x"), minor=4), "metadata": {}}, id="no ids"),
 ]  # fmt: skip
 
@@ -145,12 +125,7 @@ async def test_what_belongs_to_the_whole_notebook_is_kept(tmp_path: Path, before
     assert ("id" in added) == (before["nbformat_minor"] >= 5)
 
 
-@pytest.mark.report(
-    "twosigma/beakerx#3771",
-    "a cell whose id is a number is moved to another place",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("twosigma/beakerx#3771")
 async def test_an_id_that_looks_like_a_number_names_its_cell(tmp_path: Path) -> None:
     before = notebook(cell("one", id="x"), cell("two", id="1"), cell("three", id="y"))
     after = await edited(tmp_path, before, {"action": "replace", "cell": "1", "source": "TWO"})
@@ -166,17 +141,16 @@ async def test_the_words_of_other_tools_are_known(tmp_path: Path, name: str) -> 
 PICTURE = "iVBORw0KGgo" * 40_000
 HEAVY: list[Any] = [
     reported("jupyter-book/mystmd#554", text_cell("![](attachment:p.png)", id="a",
-        attachments={"p.png": {"image/png": PICTURE}}), "attachment:p.png", id="attachment",
-        what="notebooks, passed: the attachments of a text cell fill what the model reads"),
+        attachments={"p.png": {"image/png": PICTURE}}), "attachment:p.png", id="attachment"),
     reported("JuliaPluto/advanced-vscode-extension#48", cell("plot()", id="a", outputs=[
         {"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": "<path d='M0 0'/>" * 9000}}]),
-        "image/svg+xml", id="svg", what="notebooks, passed: a drawing brings 100 kB of markup to the model"),
+        "image/svg+xml", id="svg"),
     reported("innate-inc/innate-os#613", cell("plot()", id="a", outputs=[
         {"output_type": "display_data", "metadata": {}, "data": {"image/png": PICTURE, "text/plain": "<Figure 1>"}}]),
-        "<Figure 1>", id="png", what="notebooks, passed: pictures in a notebook make it too heavy to read"),
+        "<Figure 1>", id="png"),
     reported("microsoft/vscode-jupyter#6589", cell("f()", id="a", outputs=[
         {"output_type": "stream", "name": "stdout", "text": [f"line {n}\n" for n in range(30_000)]}]), "line 0",
-        id="long text", what="notebooks, passed: a long output is shown as numbers or not at all"),
+        id="long text"),
 ]  # fmt: skip
 
 
@@ -192,12 +166,7 @@ async def test_heavy_contents_are_named_and_kept(tmp_path: Path, heavy: dict[str
     assert after["cells"] == [expected, before["cells"][1]]
 
 
-@pytest.mark.report(
-    "AnswerDotAI/pyskills#43",
-    "operations that clear outputs add them to text cells",
-    area="notebooks",
-    before="passed",
-)
+@pytest.mark.report("AnswerDotAI/pyskills#43")
 async def test_a_cell_that_is_not_there_is_refused_with_what_there_is(tmp_path: Path) -> None:
     for named in ("9", "gone", "-1", ""):
         with pytest.raises(ToolError):

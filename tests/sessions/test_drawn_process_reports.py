@@ -30,11 +30,9 @@ def act(action: str, id: str = "act", **more: Any) -> Any:
 
 TREES: list[Any] = [
     reported("cloudflare/sandbox-sdk#339", "sleep 300 & echo $! > pids; sleep 300 & echo $! >> pids; wait",
-        id="children", what="shell, passed: ending a process leaves the ones that it started"),
-    reported("anthropics/claude-code#84464", "(setsid sleep 300 & echo $! > pids; wait) & wait", id="another session",
-        what="shell, passed: a process is reported as ended, and what it started goes on for minutes"),
-    reported("rmyorston/busybox-w32#416", "sleep 300 | { echo $BASHPID > pids; cat; } & wait", id="a pipe",
-        what="shell, passed: a pipe in the background stays after its shell has ended"),
+        id="children"),
+    reported("anthropics/claude-code#84464", "(setsid sleep 300 & echo $! > pids; wait) & wait", id="another session"),
+    reported("rmyorston/busybox-w32#416", "sleep 300 | { echo $BASHPID > pids; cat; } & wait", id="a pipe"),
 ]  # fmt: skip
 
 
@@ -48,12 +46,7 @@ async def test_ending_a_process_ends_all_that_it_started(tmp_path: Path, command
     await eventually(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.report(
-    "Sterll/claude-terminal#202",
-    "loops that a command leaves in the background run at full load until the machine is restarted",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("Sterll/claude-terminal#202")
 async def test_what_a_command_leaves_behind_ends_with_the_session(tmp_path: Path) -> None:
     (output,) = await read_by_model(
         tmp_path, shell("for n in 1 2; do (while :; do sleep 0.1; done) & echo $! >> pids; done; echo left")
@@ -64,12 +57,7 @@ async def test_what_a_command_leaves_behind_ends_with_the_session(tmp_path: Path
     await eventually(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#84464",
-    "a process that ended by itself is reported as killed, without its exit code",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#84464")
 async def test_a_process_that_has_ended_is_not_reported_as_ended_by_the_kill(tmp_path: Path) -> None:
     wait = shell("until test -e done; do sleep 0.05; done; sleep 0.2")
     _, _, listed, killed = await read_by_model(
@@ -82,12 +70,7 @@ async def test_a_process_that_has_ended_is_not_reported_as_ended_by_the_kill(tmp
     assert "3" in listed and "already ended with exit code 3" in killed
 
 
-@pytest.mark.report(
-    "NousResearch/hermes-agent#97285",
-    "after a restart a process that runs is reported as ended, or an ended one as running",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("NousResearch/hermes-agent#97285")
 async def test_after_a_restart_the_model_learns_that_its_process_is_gone(tmp_path: Path) -> None:
     async with running(tmp_path, [background("echo $$ > pids; exec sleep 1004"), text("started")]) as rig:
         talk = await rig.talk("full", say="start it")
@@ -101,12 +84,7 @@ async def test_after_a_restart_the_model_learns_that_its_process_is_gone(tmp_pat
         assert any("sleep 1004" in it and "ended" in it for it in rig.user_texts())
 
 
-@pytest.mark.report(
-    "lijunzh/koda#996",
-    "one of several agents cannot be ended, only all with the program",
-    area="shell",
-    before="passed",
-)
+@pytest.mark.report("lijunzh/koda#996")
 async def test_one_of_several_agents_is_ended_and_the_others_go_on(tmp_path: Path) -> None:
     gates = {"first": Gate(), "second": Gate()}
     main: list[Any] = [
@@ -129,12 +107,7 @@ async def test_one_of_several_agents_is_ended_and_the_others_go_on(tmp_path: Pat
         assert "second is ready" in waited
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#29209",
-    "when the turn is interrupted, what its agents had found is lost",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("anomalyco/opencode#29209")
 async def test_what_an_interrupted_agent_had_found_is_read_later(tmp_path: Path) -> None:
     gate = Gate()
     look = tool_call("glob", '{"pattern": "*"}', id="g")
@@ -156,12 +129,7 @@ async def test_what_an_interrupted_agent_had_found_is_read_later(tmp_path: Path)
 NESTED = Settings(walkthrough_pause_ms=0, subagents=SubagentSettings(max_depth=2))
 
 
-@pytest.mark.report(
-    "anomalyco/opencode#30610",
-    "an agent of an agent may edit files in a mode that forbids it",
-    area="safety",
-    before="passed",
-)
+@pytest.mark.report("anomalyco/opencode#30610")
 async def test_an_agent_of_an_agent_has_the_mode_of_the_session(tmp_path: Path) -> None:
     write = tool_call("write_file", '{"file_path": "made.txt", "content": "x"}', id="w")
     inner: list[Any] = [write, text("tried")]
@@ -173,12 +141,7 @@ async def test_an_agent_of_an_agent_has_the_mode_of_the_session(tmp_path: Path) 
     assert not (tmp_path / "project/made.txt").exists()
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#75043",
-    "the end of an agent of an agent is told to nobody",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("anthropics/claude-code#75043")
 @pytest.mark.parametrize("waits", [True, False])
 async def test_the_result_of_an_agent_of_an_agent_reaches_the_agent_that_started_it(
     tmp_path: Path, waits: bool
@@ -199,12 +162,7 @@ async def test_the_result_of_an_agent_of_an_agent_reaches_the_agent_that_started
         assert "7351" in str(asked[-1].messages)
 
 
-@pytest.mark.report(
-    "MoonshotAI/kimi-code#172",
-    "an agent that works in a package does not know the instructions of that package",
-    area="rules",
-    before="passed",
-)
+@pytest.mark.report("MoonshotAI/kimi-code#172")
 async def test_an_agent_in_a_subfolder_knows_its_instructions(tmp_path: Path) -> None:
     package = tmp_path / "project/packages/a"
     package.mkdir(parents=True)

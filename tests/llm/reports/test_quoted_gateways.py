@@ -84,7 +84,9 @@ def test_minimax_gets_one_system_message() -> None:
     assert [message["role"] for message in again["messages"]].count("system") <= 1
 
 
-@pytest.mark.report("aws-solutions-library-samples/guidance-for-multi-provider-generative-ai-gateway-on-aws#123")
+@pytest.mark.report(
+    "aws-solutions-library-samples/guidance-for-multi-provider-generative-ai-gateway-on-aws#123"
+)
 def test_a_conversation_starts_with_the_user_for_bedrock() -> None:
     words = (
         'litellm.BadRequestError: BedrockException - {"message":"A conversation must start with a user message. Try '
