@@ -128,7 +128,7 @@ def answer_of(result: object, options: Sequence[Option], by: str, reason: str = 
     option = find_selected_option(result, options)
     if option is None:
         return ApprovalAnswer("deny", reason=CLOSED if is_closed(result) else NO_ANSWER, decided_by=by)
-    if option.kind == "reject_once":
+    if option.kind not in ("allow_once", "allow_always"):
         return ApprovalAnswer("deny", reason=reason, decided_by=by)
     if option.rule:
         return ApprovalAnswer("allow", option.rule.scope, option.rule.id, decided_by=by)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from anyio.abc import TaskGroup
 
+from agent_ls.argument_types import find_misuse
 from agent_ls.library.program_calls import call_program
 from agent_ls.library.streams import with_origin
 from agent_ls.loop.budget import GO_ON
-from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.types import (
     DECIDED_BY_PROGRAM,
     ApprovalRequested,
@@ -23,15 +25,18 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.questions import BadAnswerError
 from agent_ls.own_code import error_words
+from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.service import ReviewService
 from agent_ls.sessions.live import LiveSession
+from agent_ls.text import join_sentences, to_display_line
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 Approver: TypeAlias = Callable[[ApprovalRequested], Awaitable[ApprovalAnswer | bool] | ApprovalAnswer | bool]
-"""A callback that approves or denies effects that the mode does not allow. An exception denies the effect."""
+"""A callback that approves or denies effects that the mode does not allow. An exception or a value of
+another type denies the effect.
+"""
 
 Answerer: TypeAlias = Callable[
     [QuestionAsked], Awaitable[str | Sequence[str] | None] | str | Sequence[str] | None
@@ -45,6 +50,11 @@ LimitExtender: TypeAlias = Callable[[QuestionAsked], Awaitable[bool] | bool]
 
 ChangeReviewer: TypeAlias = Callable[[Sequence[Hunk]], Awaitable[bool] | bool]
 """A callback that decides whether proposed changes (`review="before"`) are applied."""
+
+ANSWER = "answer"
+"""The name of what a callback returns, in messages."""
+
+ANSWERS: TypeAlias = str | list[str] | tuple[str, ...] | None
 
 NOBODY = (
     "nobody can approve actions in this session; work without this one, or say in your answer what you need"
@@ -108,47 +118,38 @@ class Replies:
                 self._tasks.start_soon(self._review_proposals)
 
     async def _approve(self, request: ApprovalRequested) -> None:
-        if self._callbacks.approve is None:
-            answer: Any = ApprovalAnswer("deny", reason=NOBODY)
-        else:
+        answer, reason = await self._ask("approve", request, ApprovalAnswer | bool, without=NOBODY)
+        approver = self._live.approver
+        if not reason:
             try:
-                answer = await call_program(self._callbacks.approve, request)
-            # the callback is the program's code: if it fails, the effect is denied
-            except Exception as error:
-                answer = ApprovalAnswer("deny", reason=_failure("approve", error))
-        if not isinstance(answer, bool | ApprovalAnswer):
-            reason = (
-                f"the `approve` callback returned {type(answer).__name__}, not a bool or an ApprovalAnswer"
-            )
-            answer = ApprovalAnswer("deny", reason=reason)
-        try:
-            self._live.approver.answer(request.request_id, as_answer(answer))
-        except UnknownApprovalError:
-            return  # the turn was stopped while the callback decided
+                approver.answer(request.request_id, as_answer(answer))
+                return
+            except (AppError, SessionError) as error:
+                reason = _unusable("approve", error)
+        # otherwise, the turn was stopped while the callback decided
+        if any(it.request_id == request.request_id for it in approver.pending()):
+            approver.answer(request.request_id, as_answer(ApprovalAnswer("deny", reason=reason)))
 
     async def _extend(self, question: QuestionAsked) -> None:
-        goes_on = await self._ask("extend_limit", question, default=False)
-        self._give(question, (GO_ON,) if goes_on is True else ())
+        goes_on, reason = await self._ask("extend_limit", question, bool)
+        self._give(question, (GO_ON,) if goes_on is True else (), reason)
 
     async def _reply(self, question: QuestionAsked) -> None:
-        answer = await self._ask("answer", question, default=None)
-        said = (answer,) if isinstance(answer, str) else () if answer is None else answer
-        if not isinstance(said, list | tuple) or not all(isinstance(text, str) for text in said):
-            kind = type(answer).__name__
-            self._warn(
-                f"The program's answer was not used: it is of type {kind}, not str, list of str or None."
-            )
-            said = ()
-        self._give(question, said)
+        answer, reason = await self._ask("answer", question, ANSWERS)
+        self._give(question, (answer,) if isinstance(answer, str) else answer or (), reason)
 
-    def _give(self, question: QuestionAsked, answers: Sequence[str]) -> None:
+    def _give(self, question: QuestionAsked, answers: Sequence[str], reason: str) -> None:
+        """Answer a question. Decline it if there is no answer, or with a warning because of `reason`."""
         questions = self._live.session.questions
         said = tuple(text for text in answers if text.strip())
-        try:
-            questions.answer(question.question_id, said, declined=not said, by=DECIDED_BY_PROGRAM)
-        except BadAnswerError as error:
-            self._warn(f"The program's answer was not used: {error}.")
-            questions.answer(question.question_id, (), declined=True, by=DECIDED_BY_PROGRAM)
+        if not reason:
+            try:
+                questions.answer(question.question_id, said, declined=not said, by=DECIDED_BY_PROGRAM)
+                return
+            except BadAnswerError as error:
+                reason = _unusable("answer", error)
+        self._warn(reason)
+        questions.answer(question.question_id, (), declined=True, by=DECIDED_BY_PROGRAM)
 
     async def _review_proposals(self) -> None:
         callback = self._callbacks.review_changes
@@ -164,32 +165,48 @@ class Replies:
         if not hunks:
             return
         self._reviewed.update(hunk.id for hunk in hunks)
-        keeps = await self._ask("review_changes", tuple(hunks), default=False)
+        keeps, reason = await self._ask("review_changes", tuple(hunks), bool, without=NO_REVIEWER)
+        if reason and callback:
+            self._warn(reason)
         await self._review.review(
             "keep" if keeps is True else "undo",
             Selection(hunk_ids=[hunk.id for hunk in hunks]),
-            comment="" if callback else NO_REVIEWER,
+            comment=reason,
         )
 
-    async def _ask(self, name: str, subject: object, default: T) -> T | Any:
-        """Return the answer of the callback `name`, or `default` if there is none or it raises an exception."""
+    async def _ask(self, name: str, subject: object, wanted: object, *, without: str = "") -> tuple[Any, str]:
+        """Return the answer of the callback `name`, and why there is none: `without` if there is no callback."""
         callback: Callable[[Any], Any] | None = getattr(self._callbacks, name)
         if callback is None:
-            return default
+            return None, without
         try:
-            return await call_program(callback, subject)
-        except Exception as error:  # the callback is the program's code: if it fails, the default applies
-            self._warn(f"Denied: {_failure(name, error)}.")
-            return default
+            answer = await call_program(callback, subject)
+        # the callback is the program's code: if it fails, the request is declined
+        except Exception as error:
+            return None, _failure(name, error)
+        if misuse := find_misuse(ANSWER, answer, wanted):
+            return None, _unusable(name, BadChoiceError(*misuse))
+        return answer, ""
 
-    def _warn(self, text: str) -> None:
-        self._live.emit(Warning(text, "program"))
+    def _warn(self, reason: str) -> None:
+        self._live.emit(Warning(f"Denied: {reason}.", "program"))
 
 
 def as_answer(answer: ApprovalAnswer | bool) -> ApprovalAnswer:
-    """Return the answer of a program to an approval request, decided by the program unless it names somebody."""
+    """Return the answer of a program to an approval request, decided by the program unless it names somebody.
+
+    Raises:
+        BadChoiceError: the answer has a wrong type or value, or a rule without a scope, or a scope without a rule.
+    """
+    if misuse := find_misuse(ANSWER, answer, ApprovalAnswer | bool):
+        raise BadChoiceError(*misuse)
     if isinstance(answer, bool):
-        answer = ApprovalAnswer("allow" if answer else "deny")
+        answer = ApprovalAnswer("allow" if answer is True else "deny")
+    if (answer.scope == "once") is bool(answer.rule_id):
+        raise BadChoiceError(
+            f"{ANSWER}.scope: {answer.scope!r} does not fit the rule_id {answer.rule_id!r}",
+            "a rule of request.rules gives both: scope=rule.scope, rule_id=rule.id",
+        )
     return answer if answer.decided_by else replace(answer, decided_by=DECIDED_BY_PROGRAM)
 
 
@@ -198,6 +215,15 @@ def _failure(name: str, error: Exception) -> str:
     words = f"the `{name}` callback of the program raised {error_words(error)}"
     log.error("%s", words, exc_info=error)
     return words
+
+
+def _unusable(name: str, error: AppError | SessionError) -> str:
+    """Return which callback returned what cannot be used, and log it with what to return."""
+    words = (
+        f"the `{name}` callback of the program returned what cannot be used: {to_display_line(str(error))}"
+    )
+    log.error("%s", join_sentences(words, error.hint))
+    return words.rstrip(".")
 
 
 def _all(groups: Iterable[Sequence[Hunk]]) -> Iterable[Hunk]:

@@ -379,7 +379,7 @@ class SessionState:
 
     def _fold_decision(self, resolved: ApprovalResolved) -> None:
         request = self.approvals.pop(resolved.request_id, None)
-        if resolved.decision == "deny":
+        if resolved.decision != "allow":
             return
         # The user replaced the requested command, so the approval is only valid for the new command.
         if request and self.round and resolved.command:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import anyio
 import pytest
 
@@ -82,6 +84,14 @@ async def test_the_first_approval_answer_wins_and_a_second_answer_returns_the_ex
     assert isinstance(events[0], ApprovalRequested)
     assert approvals.answer(events[0].request_id, ApprovalAnswer("allow")) == events[1]
     assert approvals.turn_of(events[0].request_id) == "t1"
+
+
+@pytest.mark.req("H7", "X8")
+@pytest.mark.parametrize("decision", ["no", "Deny", "ALLOW", "", None, False, True], ids=str)
+async def test_only_the_exact_decision_allow_allows(decision: Any) -> None:
+    decisions, events, _ = await _asked(ApprovalAnswer(decision, decided_by="a"))
+    assert decisions == [Denied("The user said no.", "a")]
+    assert isinstance(events[1], ApprovalResolved) and events[1].decision == "deny"
 
 
 async def test_a_denial_without_a_reason_names_who_denied() -> None:

@@ -39,7 +39,7 @@ from agent_ls.features.mentions.values import (
     SymbolMention,
     TerminalMention,
 )
-from agent_ls.loop.calls.approval import ApprovalQuestion, Denied
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.services.permissions.approver import PolicyApprover
 from agent_ls.services.permissions.paths import PathBounds
@@ -124,7 +124,7 @@ class SessionMentions(SessionFeature):
         """
         question = ApprovalQuestion("", self.turn_id(), tool, what, effect, category="read")
         decision = await self.approver.decide(question)
-        if isinstance(decision, Denied):
+        if not isinstance(decision, Allowed):
             raise MentionError(f"{what} is not attached: {decision.reason.rstrip('.')}", SEND_AGAIN)
 
     # -- symbols

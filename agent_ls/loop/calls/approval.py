@@ -216,7 +216,7 @@ class PendingApprovals:
                     request, ApprovalAnswer("deny", reason="The turn was stopped.", decided_by="interrupt")
                 )
         resolved = request.resolved
-        if resolved is None or resolved.decision == "deny":
+        if resolved is None or resolved.decision != "allow":
             given, by = (resolved.reason, resolved.decided_by) if resolved else ("", "interrupt")
             return Denied(given or _said_no(by), by)
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
@@ -267,7 +267,7 @@ class PendingApprovals:
             it.resolved for it in self._requests.values() if it.event.effect["type"] == TrustEffect.__name__
         ]
         last = resolved[-1] if resolved else None
-        is_denial = last and last.decision == "deny" and last.decided_by != "interrupt"
+        is_denial = last and last.decision != "allow" and last.decided_by != "interrupt"
         return last.reason if last and is_denial else ""
 
     def turn_of(self, request_id: str) -> str:
@@ -288,7 +288,7 @@ class PendingApprovals:
     def _resolve(self, request: _Request, answer: ApprovalAnswer) -> ApprovalResolved:
         request.resolved = ApprovalResolved(
             request_id=request.event.request_id,
-            decision=answer.decision,
+            decision="allow" if answer.decision == "allow" else "deny",  # whatever a program passes
             scope=answer.scope,
             decided_by=answer.decided_by,
             reason=answer.reason,
@@ -313,7 +313,7 @@ def _why_not_replaced(request: ApprovalRequested, answer: ApprovalAnswer) -> str
             "input for a process can be denied but not replaced: deny the input and write in the reason what "
             "to type instead"
         )
-    if answer.decision == "deny":
+    if answer.decision != "allow":
         return "a denied command cannot have a replacement"
     if answer.rule_id:
         return (

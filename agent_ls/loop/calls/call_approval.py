@@ -19,7 +19,7 @@ from typing import Any
 from agent_ls.environments.effects import CommandEffect, ReadEffect
 from agent_ls.environments.errors import EnvError, OutsideBoundsError
 from agent_ls.environments.sandbox import requiring_confinement
-from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Decision
 from agent_ls.loop.calls.arguments import replaced_note, with_command
 from agent_ls.loop.calls.hooks import CHANGED_BY_HOOK, HookedCall, Hooks, changed_arguments, hooked_call
 from agent_ls.loop.calls.outcome import error_output, make_denied
@@ -69,7 +69,7 @@ class CallApproval:
                 prepared = await self._prepare()
                 continue
             decision = await self.decide(replace(self.question, effect=prepared.effect))
-            if isinstance(decision, Denied):
+            if not isinstance(decision, Allowed):
                 return make_denied(decision)
             if decision.command and isinstance(prepared.effect, CommandEffect):
                 self._replace_command(decision.command)
@@ -92,7 +92,7 @@ class CallApproval:
             return False
         hooked = self.hooked = hooked_call(self.question, self.tool, self.arguments, prepared.effect)
         decision = await self.hooks.before_call(hooked)
-        if decision.kind == "deny":
+        if decision.kind not in ("none", "ask"):
             return error_output(
                 f"A hook that the user configured refused this call: {decision.reason}", "permission_denied"
             )
@@ -104,7 +104,7 @@ class CallApproval:
             summary = summary_of(self.tool, changed)
             self.question = replace(self.question, summary=summary, is_users_own=False)
             return True
-        self.question = replace(self.question, must_ask=decision.reason if decision.kind == "ask" else "")
+        self.question = replace(self.question, must_ask="" if decision.kind == "none" else decision.reason)
         return False
 
     def _replace_command(self, command: str) -> None:
@@ -124,7 +124,7 @@ class CallApproval:
                 return prepared
             except OutsideBoundsError as error:
                 decision = await self.decide(replace(self.question, effect=ReadEffect((error.path,))))
-                if isinstance(decision, Denied):
+                if not isinstance(decision, Allowed):
                     return make_denied(decision)
         return error_output(
             "The call uses too many paths outside the workspace: give fewer files.", "permission_denied"

@@ -25,7 +25,7 @@ from agent_ls.environments.effects import (
 )
 from agent_ls.environments.errors import EnvError
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
-from agent_ls.loop.calls.approval import ApprovalQuestion, Decision, Denied
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Decision, Denied
 from agent_ls.loop.calls.arguments import (
     ArgumentsError,
     parse_arguments,
@@ -289,7 +289,7 @@ class Dispatcher:
         command = ""
         if call.known and call.known.asked:
             decision = await self._await_decision(call, self._ports.approver.resume(call.known.asked))
-            if isinstance(decision, Denied):
+            if not isinstance(decision, Allowed):
                 return make_denied(decision)
             command = decision.command or call.known.command
             # A replacement of the command, for example, does not approve the original effect (`asked`).

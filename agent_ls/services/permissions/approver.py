@@ -120,7 +120,7 @@ class PolicyApprover:
         for _ in range(MAX_LOOKS):
             seen, judgement = await self._judge(question, review)
             decision = await self._carry_out_judgement(judgement, question)
-            if isinstance(decision, Denied):
+            if not isinstance(decision, Allowed):
                 return decision
             was_asked = not isinstance(judgement, Allow) and not decision.command
             if was_asked and not await self._still_holds(question, judgement, review):

@@ -134,7 +134,7 @@ class HunkDecisions:
                 changed += task.changed
                 refused |= task.refused
                 found |= task.ids
-        if asked.decision == "undo" and changed:
+        if asked.decision != "keep" and changed:
             await self._saves.save(
                 dict.fromkeys(hunk.path for hunk in changed),
                 dict.fromkeys(hunk.session_id for hunk in changed),
@@ -314,13 +314,13 @@ def _why_not(hunk: LedgerHunk, asked: DecisionRequest) -> str:
     """Return why a hunk cannot be decided as requested, or ""."""
     if hunk.link and (asked.lines or asked.replacement is not None):
         return LINKED
-    if asked.turn_id and asked.decision == "undo" and set(hunk.turns) != {asked.turn_id}:
+    if asked.turn_id and asked.decision != "keep" and set(hunk.turns) != {asked.turn_id}:
         return OTHER_TURN
-    if hunk.state == "stale" and asked.decision == "undo":
+    if hunk.state == "stale" and asked.decision != "keep":
         return STALE
     if hunk.state == "edited" and asked.lines:
         return TYPED_IN_LINES
-    if hunk.state == "edited" and asked.decision == "undo" and not asked.confirm:
+    if hunk.state == "edited" and asked.decision != "keep" and not asked.confirm:
         return TYPED_INSIDE
     return ""
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from anyio import get_cancelled_exc_class
 
 from agent_ls.environments.base import Attribution, FileState
-from agent_ls.loop.calls.approval import ApprovalQuestion, Approver, Denied
+from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Approver, Denied
 from agent_ls.services.review.proposals import Proposals
 from agent_ls.services.review.reviewed_file import call_of
 from agent_ls.services.review.state import ReviewedSession
@@ -49,7 +49,7 @@ class ResumedReviews:
             if session.is_stopped:
                 self._proposals.drop(attribution, session)
             raise
-        if isinstance(decision, Denied):
+        if not isinstance(decision, Allowed):
             self._proposals.drop(attribution, session)
             return decision
         return await self._proposals.wait_for_decisions(attribution, session)
