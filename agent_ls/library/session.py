@@ -111,7 +111,8 @@ class AgentSession:
 
     @property
     def is_busy(self) -> bool:
-        return self._opened.session.is_busy
+        session = self._opened.session
+        return session.is_busy and session.state != "CLOSED"  # a turn that waits is suspended
 
     @property
     def state(self) -> State:

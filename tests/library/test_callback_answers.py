@@ -23,6 +23,12 @@ SHELL = call("shell", command="touch made")
 WRITE = call("write_file", file_path="made", content="x\n")
 
 
+@agent_ls.tool(category="write")
+def send() -> str:
+    """Send it."""
+    return "sent"
+
+
 def answer(*args: Any, **given: Any) -> agent_ls.ApprovalAnswer:
     """Return an answer as a program without a type checker makes it."""
     return agent_ls.ApprovalAnswer(*args, **given)
@@ -101,3 +107,58 @@ async def test_the_same_answers_are_refused_by_the_method(value: Any, tmp_path: 
                     assert session.pending() == (event,)
                     break
     assert made(tmp_path) == []
+
+
+UNFIT: list[Any] = [
+    pytest.param(WRITE, {}, answer("allow", command="echo 1"), id="command for a write"),
+    pytest.param(SHELL, {}, answer("deny", command="echo 1"), id="denied command"),
+    pytest.param(SHELL, {}, answer("allow", command="  "), id="blank command"),
+    pytest.param(
+        call("send"), {"tools": [send]}, answer("allow", command="ls"), id="command for an own tool"
+    ),
+    pytest.param(SHELL, {}, answer("allow", scope="session", rule_id="zz"), id="unknown rule"),
+    pytest.param(SHELL, {}, answer("allow", rule_id="zz"), id="rule without a scope"),
+    pytest.param(SHELL, {}, answer("allow", scope="session"), id="scope without a rule"),
+    pytest.param(WRITE, {}, "wide", id="a scope wider than the rule's"),
+]
+
+
+def widened(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer:
+    """Return an answer with a rule of the request, for longer than the rule is offered."""
+    rule = next(it for it in request.rules if it.scope == "session")
+    return answer("allow", scope="user", rule_id=rule.id)
+
+
+@pytest.mark.parametrize(("wait", "given", "value"), UNFIT)
+async def test_an_answer_that_does_not_fit_the_request_is_a_denial_with_the_reason(
+    wait: Any, given: dict[str, Any], value: Any, tmp_path: Path
+) -> None:
+    model = script(wait)
+    approve = widened if value == "wide" else lambda request: value
+    events = await events_of(options(tmp_path, model, approve=approve, **given))
+    assert made(tmp_path) == [] and decisions(events) == ["deny"]
+    assert "the `approve` callback of the program returned" in reason_of(model)
+
+
+async def test_an_answer_with_a_rule_of_the_request_allows_alike_calls(tmp_path: Path) -> None:
+    asked: list[agent_ls.ApprovalRequested] = []
+
+    def approve(request: agent_ls.ApprovalRequested) -> agent_ls.ApprovalAnswer:
+        asked.append(request)
+        rule = next(it for it in request.rules if it.scope == "session")
+        return answer("allow", scope=rule.scope, rule_id=rule.id)
+
+    other = call("write_file", file_path="other", content="y\n")
+    await events_of(options(tmp_path, script(WRITE, other), approve=approve))
+    assert len(asked) == 1 and sorted(made(tmp_path)) == ["made", "other"]
+
+
+async def test_a_session_that_has_ended_is_not_busy(tmp_path: Path) -> None:
+    with anyio.fail_after(DEADLINE_S):
+        session = await agent_ls.open_session(**options(tmp_path, FakeProvider([SHELL]), answers_later=True))
+        async for event in session.run("go"):
+            if isinstance(event, agent_ls.ApprovalRequested):
+                break
+        assert session.is_busy and session.pending()
+        await session.close()
+    assert session.state == "CLOSED" and not session.is_busy
