@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,23 @@ def check_texts(**given: str) -> None:
     for name, value in given.items():
         if not value.strip():
             raise BadChoiceError(f"{name} is empty", "pass a text")
+
+
+def check_callbacks(**given: tuple[Callable[..., object] | None, str]) -> None:
+    """Raise BadChoiceError if a callback cannot be called with one argument, which the second value describes."""
+    for name, (callback, argument) in given.items():
+        try:
+            signature = inspect.signature(callback) if callback else None
+        except (TypeError, ValueError):  # some functions in C have none
+            continue
+        try:
+            if signature:
+                signature.bind(argument)
+        except TypeError as error:
+            raise BadChoiceError(
+                f"{name}: the callback cannot be called with one argument: {error}",
+                f"write a function of one argument, {argument}",
+            ) from None
 
 
 def absolute_folder(folder: str | Path) -> str:

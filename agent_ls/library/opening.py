@@ -17,7 +17,7 @@ import anyio
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.own import OwnEnvironment
-from agent_ls.library.checks import absolute_folder, rename_settings, typed
+from agent_ls.library.checks import absolute_folder, check_callbacks, rename_settings, typed
 from agent_ls.library.own_models import OwnAdapter, guarded_profile
 from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
@@ -151,6 +151,12 @@ def open_session(
             says what to do.
     """
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
+    check_callbacks(
+        approve=(approve, "the ApprovalRequested"),
+        answer=(answer, "the QuestionAsked"),
+        extend_limit=(extend_limit, "the QuestionAsked"),
+        review_changes=(review_changes, "the list of Hunks"),
+    )
     _check_folders(state_dir, beside)
     own = OwnEnvironment(environment) if environment else None
     parts = ProgramParts(

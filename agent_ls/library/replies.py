@@ -149,6 +149,8 @@ class Replies:
             except BadAnswerError as error:
                 reason = _unusable("answer", error)
         self._warn(reason)
+        if question.purpose == "question":
+            self._live.notice(f"The question was not answered: {reason}.")
         questions.answer(question.question_id, (), declined=True, by=DECIDED_BY_PROGRAM)
 
     async def _review_proposals(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.loop.events.types import ApprovalResolved
+from agent_ls.loop.events.types import ApprovalResolved, Warning
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
@@ -162,3 +162,63 @@ async def test_a_session_that_has_ended_is_not_busy(tmp_path: Path) -> None:
         assert session.is_busy and session.pending()
         await session.close()
     assert session.state == "CLOSED" and not session.is_busy
+
+
+READ = call("read_file", file_path="none")
+LIMITED = {"settings": {"limits": {"tokensPerInput": 1}}}
+BEFORE = {"mode": "edits", "review": "before"}
+ASK = call("ask_user", question="Which colour?", choices=["red", "blue"])
+NOT_BOOLS: list[Any] = ["yes", "keep", 1, None, [True]]
+
+
+@pytest.mark.parametrize(
+    ("name", "wait", "given", "value"),
+    [
+        *(("extend_limit", READ, LIMITED, value) for value in NOT_BOOLS),
+        *(("review_changes", WRITE, BEFORE, value) for value in NOT_BOOLS),
+        *(("answer", ASK, {}, value) for value in (5, True, {"red"}, range(3), ["red", 5], ["red", "blue"])),
+    ],
+    ids=str,
+)
+async def test_other_callbacks_that_return_a_wrong_value_decline_with_a_reason(
+    name: str, wait: Any, given: dict[str, Any], value: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = script(wait)
+    if name == "extend_limit":
+        model = FakeProvider([wait, text("Still here.")])
+    events = await events_of(options(tmp_path, model, **{name: lambda asked: value}, **given))
+    assert made(tmp_path) == []
+    (warning,) = (event for event in events if isinstance(event, Warning))
+    assert warning.code == "program" and f"the `{name}` callback of the program returned" in warning.message
+    assert [it.levelno for it in caplog.records if f"`{name}` callback" in it.message] == [logging.ERROR]
+    if name != "extend_limit":
+        assert f"the `{name}` callback of the program returned" in reason_of(model)
+
+
+async def test_the_model_reads_that_the_review_callback_raised(tmp_path: Path) -> None:
+    def review(hunks: object) -> bool:
+        raise OSError("no reviewer")
+
+    model = script(WRITE)
+    await events_of(options(tmp_path, model, **BEFORE, review_changes=review))
+    assert "`review_changes` callback of the program raised OSError: no reviewer" in reason_of(model)
+
+
+NO_PARAMETER: list[Callable[..., Any]] = [lambda: True, lambda a, b: True, lambda *, request: True]
+
+
+@pytest.mark.parametrize("callback", NO_PARAMETER, ids=["none", "two", "by name"])
+@pytest.mark.parametrize("name", ["approve", "answer", "extend_limit", "review_changes"])
+async def test_a_callback_that_takes_no_request_is_refused_at_the_opening(
+    name: str, callback: Callable[..., Any], tmp_path: Path
+) -> None:
+    with pytest.raises(agent_ls.AppError, match=name):
+        await agent_ls.open_session(**options(tmp_path, FakeProvider([]), **{name: callback}))
+
+
+@pytest.mark.parametrize(
+    "callback", [bool, lambda request, more=None: True, lambda *args: True], ids=["bool", "default", "any"]
+)
+async def test_a_callback_with_defaults_or_without_a_signature_is_used(callback: Any, tmp_path: Path) -> None:
+    events = await events_of(options(tmp_path, script(SHELL), approve=callback))
+    assert decisions(events) == ["allow"] and made(tmp_path) == ["made"]

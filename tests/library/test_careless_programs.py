@@ -54,7 +54,9 @@ async def test_a_callback_with_an_invalid_result_declines_and_the_session_contin
             _, touch = ends(events)
             assert touch.is_error and "`approve` callback" in touch.output
             is_answer = value is None or isinstance(value, str) or value == ["a"]
-            assert is_answer or any("was not used" in it.message for it in events if isinstance(it, Warning))
+            assert is_answer or any(
+                "`answer` callback" in it.message for it in events if isinstance(it, Warning)
+            )
             assert await session.ask("again") == "Again."
     assert not (tmp_path / "project" / "made").exists()
 
