@@ -436,15 +436,20 @@ class AgentSession:
 
     @typed
     async def review(
-        self, verdict: Literal["keep", "undo"], hunk_ids: Sequence[str] | None = None
+        self,
+        verdict: Literal["keep", "undo"],
+        hunk_ids: Sequence[str] | None = None,
+        *,
+        confirm: bool = False,
     ) -> list[str]:
         """Keep or undo the changes `hunk_ids` (None: all changes of the session).
 
+        `confirm` also undoes changes in the state `edited`, with the text that others wrote in them since.
         Return a reason for each change that could not be kept or undone.
         """
         session_id = self._live.session.id
         selection = Selection(hunk_ids=hunk_ids, session_id=session_id if hunk_ids is None else None)
-        _, refused = await self._manager.review.review(verdict, selection)
+        _, refused = await self._manager.review.review(verdict, selection, confirm=confirm)
         return [reason for _, reason in refused]
 
     @typed

@@ -14,6 +14,7 @@ import agent_ls
 from agent_ls.loop.errors import NothingToCompactError
 from agent_ls.loop.events.types import ProcessingEnd, ToolCallEnd
 from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.review.decisions import TYPED_INSIDE
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, Gate, text
 
@@ -230,3 +231,18 @@ async def test_an_interrupt_ends_the_wait_for_an_answer_to_the_last_sentence(tmp
         assert await session.ask("and now?") == "Going on."
     states = [event.state async for event in events if isinstance(event, agent_ls.StateChanged)]
     assert states == ["PROCESSING", "AWAITING_INPUT", "IDLE", "PROCESSING", "IDLE", "CLOSED"]
+
+
+@pytest.mark.req("H6")
+@pytest.mark.parametrize("hunk_ids", ["all", "named"])
+async def test_review_undoes_a_change_that_others_edited_only_if_confirmed(
+    hunk_ids: str, tmp_path: Path
+) -> None:
+    model = FakeProvider([call("write_file", file_path="new.txt", content="a\nb\nc\n"), text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, mode="edits")) as session:
+        await session.ask("go")
+        file = tmp_path / "project" / "new.txt"
+        file.write_text("a\nB\nc\n")
+        ids = [it.id for hunks in session.hunks().values() for it in hunks] if hunk_ids == "named" else None
+        assert await session.review("undo", ids) == [TYPED_INSIDE] and file.exists()
+        assert await session.review("undo", ids, confirm=True) == [] and not file.exists()

@@ -36,9 +36,9 @@ from agent_ls.services.review.saved_files import UndoneSaves
 from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.text import NotEncodableError, encode
 
-TYPED_INSIDE = "you typed inside this change: confirm the undo to remove your text too"
+TYPED_INSIDE = "the text of this change was edited since: confirm the undo to remove that text too"
 TYPED_IN_LINES = (
-    "you typed inside this change: edit its text in the file, then keep or undo the change as a whole"
+    "the text of this change was edited since: edit it in the file, then keep or undo the change as a whole"
 )
 STALE = (
     "this change can no longer be separated from other changes, so it cannot be undone here: edit the file "
