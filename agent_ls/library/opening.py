@@ -96,8 +96,8 @@ def open_session(
     provider: str = "",
     model: str = "",
     effort: str | None = None,
-    mode: Mode = "ask",
-    review: ReviewSetting = "after",
+    mode: Mode | None = None,
+    review: ReviewSetting | None = None,
     approve: Approver | None = None,
     answer: Answerer | None = None,
     extend_limit: LimitExtender | None = None,
@@ -121,8 +121,8 @@ def open_session(
     """Open a new session in `folder`, or the stored session with the id `resume`.
 
     Use the result in `async with`: leaving the block ends the session. Or `await` the result, and call the session's
-    `close` later, from any task. `provider` "" selects the first provider that has a key. `mode` determines which
-    effects need no approval.
+    `close` later, from any task. `provider` "" selects the first provider that has a key. `mode` (default "ask")
+    determines which effects need no approval.
 
     Callbacks answer the requests of the session. A callback is an async function, or a plain function, which is called
     in a thread. `approve` decides about effects that the mode does not allow. `answer` answers questions of the model.
@@ -136,10 +136,11 @@ def open_session(
     in it instead of on this machine, and `folder` is ignored. `trusted`: the program trusts the folder. If `trusted` is
     False and the user has not decided about the folder, `approve` is called with an effect of type TrustEffect. Without
     approval, nothing is changed or run in the folder. `beside` are additional workspace folders, which are trusted like
-    `folder`. The model refers to them by absolute paths. `settings` use the names of docs/configuration.md. `adapters`
-    are the program's own providers by name, and `profiles` are the profiles for their models. The default profile is
-    the profile of Chat Completions servers. `worktree`: a new session works in a separate git worktree. The worktree
-    initially contains the folder's uncommitted changes ("current") or its last commit ("head"), see docs/worktrees.md.
+    `folder`. The model refers to them by absolute paths. `settings` use the names of docs/configuration.md; arguments
+    such as `mode` have priority. `adapters` are the program's own providers by name, and `profiles` are the profiles
+    for their models. The default profile is the profile of Chat Completions servers. `worktree`: a new session works in
+    a separate git worktree. The worktree initially contains the folder's uncommitted changes ("current") or its last
+    commit ("head"), see docs/worktrees.md.
 
     `personal` adds what the user set up for their own sessions: hooks, tools, MCP servers, notes, skills, subagents,
     stored rules and trusted folders. `state_dir` is the folder for stored sessions, by default the user's state folder
@@ -172,11 +173,11 @@ def open_session(
         own_settings = parse_settings(rename_settings(settings or {}))[0]
         new = SessionSpec(
             workspace_folder=str(folder) if own or resume else absolute_folder(folder),
-            provider=provider or None,
-            model=model or None,
-            effort=effort,
-            mode=mode,
-            review=review,
+            provider=provider or own_settings.provider or None,
+            model=model or _model_of(own_settings, provider),
+            effort=own_settings.effort if effort is None else effort,
+            mode=mode or own_settings.mode,
+            review=review or own_settings.review,
             worktree=worktree,
         )
         store, clean_up = _choose_store(state_dir, stored, personal)
@@ -187,6 +188,11 @@ def open_session(
         return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
 
     return SessionOpening(start)
+
+
+def _model_of(settings: Settings, provider: str) -> str | None:
+    """Return the model of the settings, unless it is one of another provider than the argument `provider`."""
+    return settings.model or None if provider in ("", settings.provider or provider) else None
 
 
 def _with_useless(names: Sequence[str], tools: Sequence[Tool[Any]]) -> tuple[str, ...]:

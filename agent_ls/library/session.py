@@ -364,23 +364,26 @@ class AgentSession:
     ) -> None:
         """Change the given options. docs/configuration.md documents when each option takes effect.
 
-        `effort` "" selects the model's default. `limits` and `settings` use the names of docs/configuration.md. Limits
-        and settings not given keep their values. Provider, model, effort, mode and review in `settings` apply
-        only to new sessions.
+        `effort` "" selects the model's default. `limits` and `settings` use the names of docs/configuration.md; the
+        arguments have priority. Limits and settings not given keep their values.
 
         Raises:
             BadChoiceError: a provider, limit or setting is unknown, or a value is invalid. Nothing is changed.
         """
-        for name, value in (("provider", provider), ("model", model), ("effort", effort)):
-            if value:
-                check_texts(**{name: value})
+        options: dict[str, Any] = {
+            "provider": provider,
+            "model": model,
+            "effort": effort,
+            "mode": mode,
+            "review": review,
+        }
+        check_texts(**{name: value for name, value in options.items() if value})
         allowed = limits_of(limits or {})
         given = rename_settings(settings or {})
         check_limits(parse_settings(given)[0], self._live.session.profile.registry)
         merged = layered(self._manager.settings.model_dump(by_alias=True), given)
-        await self._live.configure(
-            provider=provider, model=model, effort=effort, mode=mode, review=review, limits=allowed
-        )
+        chosen = {name: given.get(name) if value is None else value for name, value in options.items()}
+        await self._live.configure(**chosen, limits=allowed)
         if settings:
             self._manager.change_settings(merged)
 

@@ -246,3 +246,40 @@ async def test_review_undoes_a_change_that_others_edited_only_if_confirmed(
         ids = [it.id for hunks in session.hunks().values() for it in hunks] if hunk_ids == "named" else None
         assert await session.review("undo", ids) == [TYPED_INSIDE] and file.exists()
         assert await session.review("undo", ids, confirm=True) == [] and not file.exists()
+
+
+async def test_settings_choose_mode_review_effort_and_model_as_the_arguments_do(tmp_path: Path) -> None:
+    made = tmp_path / "project" / "made"
+    touch = call("shell", command="touch made")
+    chosen = {"mode": "full", "model": "own-model", "effort": "high"}
+    model = FakeProvider([touch, text("One."), touch, text("Two."), touch, text("Three.")])
+    given = options(tmp_path, model, settings=chosen, trusted=True)
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("go")
+        assert made.exists() and (model.requests[0].model, model.requests[0].reasoning_effort) == (
+            "own-model",
+            "high",
+        )
+        made.unlink()
+        await session.configure(settings={"mode": "ask", "model": "next-model"})
+        await session.ask("again")
+        assert not made.exists() and model.requests[-1].model == "next-model"
+        await session.configure(settings={"mode": "full"}, mode="plan")
+        await session.ask("again")
+        assert not made.exists()
+
+
+@pytest.mark.parametrize("argument", [{}, {"review": "after"}], ids=["setting", "argument"])
+async def test_an_argument_has_priority_over_the_setting_of_its_name(
+    argument: dict[str, Any], tmp_path: Path
+) -> None:
+    write = call("write_file", file_path="made", content="x\n")
+    given = options(
+        tmp_path,
+        FakeProvider([write, text("Done.")]),
+        settings={"mode": "edits", "review": "before", "provider": "none", "model": "other"},
+        **argument,
+    )
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("go")
+    assert (tmp_path / "project" / "made").exists() == bool(argument)
