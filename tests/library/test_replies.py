@@ -152,6 +152,18 @@ async def test_a_turn_continues_past_a_limit_as_often_as_the_callback_allows(tmp
     assert [event.reason for event in events if isinstance(event, ProcessingEnd)] == ["limit"]
 
 
+@pytest.mark.parametrize("limit", ["maxTurns", "maxToolRoundsPerInput"])
+async def test_limits_of_calls_end_the_turn_without_the_callback(limit: str, tmp_path: Path) -> None:
+    asked: list[object] = []
+    model = FakeProvider([call("read_file", file_path="none")] * 3)
+    given = options(
+        tmp_path, model, extend_limit=lambda question: asked.append(question), settings={limit: 1}
+    )
+    async with agent_ls.open_session(**given) as session:
+        events = [event async for event in session.run("go")]
+    assert asked == [] and [it.reason for it in events if isinstance(it, ProcessingEnd)] == ["limit"]
+
+
 async def test_ask_raises_when_a_limit_ended_the_turn(tmp_path: Path) -> None:
     model = FakeProvider([call("read_file", file_path="none")] * 2)
     given = options(tmp_path, model, settings={"limits": {"tokensPerInput": 1}})
