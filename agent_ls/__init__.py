@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agent_ls.library.streams import EventStream as EventStream
     from agent_ls.library.tools import tool as tool
     from agent_ls.llm.adapter import ProviderAdapter as ProviderAdapter
+    from agent_ls.llm.errors import ConfigurationError as ConfigurationError
     from agent_ls.llm.generate import (
         generate as generate,
         generate_object as generate_object,
@@ -131,9 +132,13 @@ if TYPE_CHECKING:
     )
     from agent_ls.policy.situation import Mode as Mode
     from agent_ls.profiles.base import ProviderProfile as ProviderProfile
-    from agent_ls.profiles.create import create_profile as create_profile
+    from agent_ls.profiles.create import (
+        ModelNeededError as ModelNeededError,
+        UnknownProviderError as UnknownProviderError,
+        create_profile as create_profile,
+    )
     from agent_ls.review.rewind import ConflictRange as ConflictRange
-    from agent_ls.services.errors import AppError as AppError
+    from agent_ls.services.errors import AppError as AppError, BadChoiceError as BadChoiceError
     from agent_ls.sessions.rollback import RollbackFile as RollbackFile, RollbackResult as RollbackResult
     from agent_ls.sessions.workspaces.worktree import WorktreeFile as WorktreeFile
     from agent_ls.tools.base import Tool as Tool
@@ -162,6 +167,7 @@ _PLACES = {
         "library.streams": "EventStream",
         "library.tools": "tool",
         "llm.adapter": "ProviderAdapter",
+        "llm.errors": "ConfigurationError",
         "llm.generate": "generate generate_object retry stream stream_object",
         "llm.messages": "ImagePart",
         "llm.requests": "Usage",
@@ -183,9 +189,9 @@ _PLACES = {
         "loop.questions": "BadAnswerError UnknownQuestionError",
         "policy.situation": "Mode",
         "profiles.base": "ProviderProfile",
-        "profiles.create": "create_profile",
+        "profiles.create": "create_profile ModelNeededError UnknownProviderError",
         "review.rewind": "ConflictRange",
-        "services.errors": "AppError",
+        "services.errors": "AppError BadChoiceError",
         "sessions.rollback": "RollbackFile RollbackResult",
         "sessions.workspaces.worktree": "WorktreeFile",
         "tools.base": "Tool",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
+import inspect
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import agent_ls
+import agent_ls.llm
 from agent_ls.loop.events.types import SessionEvent
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,16 +35,20 @@ VALUES = [
 
 ERRORS = [
     "BadAnswerError",
+    "BadChoiceError",
     "CompactionOffError",
+    "ConfigurationError",
+    "ModelNeededError",
     "NothingToCompactError",
     "SessionBusyError",
     "SessionClosedError",
     "SessionError",
     "TurnFailedError",
     "UnknownApprovalError",
+    "UnknownProviderError",
     "UnknownQuestionError",
 ]
-"""Classes of errors that methods of a session raise, besides AppError."""
+"""Classes of errors that functions and methods of a session raise, besides AppError."""
 
 OTHERS = [
     "AgentSession",
@@ -98,6 +108,22 @@ def test_the_package_exports_exactly_the_expected_names() -> None:
     assert all(hasattr(agent_ls, name) for name in agent_ls.__all__)
     assert {*agent_ls.__all__} <= {*dir(agent_ls)} and {*agent_ls.llm.__all__} <= {*dir(agent_ls.llm)}
     assert not hasattr(agent_ls, "no_such_name")
+
+
+def docstrings() -> Iterator[str]:
+    """Yield the docstrings of the functions, and of the methods of a session."""
+    for value in map(partial(getattr, agent_ls), agent_ls.__all__):
+        if inspect.isroutine(value):
+            yield value.__doc__ or ""
+    for owner in (agent_ls.AgentSession, agent_ls.BlockingSession, agent_ls.EventStream):
+        yield from (it.__doc__ or "" for _, it in inspect.getmembers(owner, inspect.isroutine))
+
+
+def test_errors_that_docstrings_of_functions_name_can_be_imported() -> None:
+    named = {name for text in docstrings() for name in re.findall(r"\b[A-Z]\w*Error\b", text)}
+    assert {"BadChoiceError", "ConfigurationError", "SessionClosedError"} <= named
+    known = {*agent_ls.__all__, *agent_ls.llm.__all__, *dir(builtins)}
+    assert named - known == set()
 
 
 def test_the_package_version_equals_the_newest_changelog_version() -> None:

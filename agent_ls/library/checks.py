@@ -10,6 +10,9 @@ from typing import Any
 
 from agent_ls.argument_types import checked
 from agent_ls.environments.remote.place import is_place_name
+from agent_ls.llm.attachments import with_file_now
+from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.messages import ImagePart
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import parse_settings, setting_problems
 
@@ -21,6 +24,18 @@ def check_message(text: str, images: Sequence[object]) -> None:
     """Raise BadChoiceError if a user message is empty."""
     if not text.strip() and not images:
         raise BadChoiceError("the input is empty", "pass a text that says what to do")
+
+
+def read_images(images: Sequence[ImagePart]) -> list[ImagePart]:
+    """Return the images with the data of those that name a file of this machine. Blocks.
+
+    Raises:
+        BadChoiceError: a file cannot be read, or an image has neither data nor a url.
+    """
+    try:
+        return [with_file_now(image) for image in images]
+    except ConfigurationError as error:
+        raise BadChoiceError(f"images: {error}", error.hint) from error
 
 
 def check_texts(**given: str) -> None:

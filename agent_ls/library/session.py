@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 import anyio
 import anyio.to_thread
 
-from agent_ls.library.checks import check_message, check_texts, rename_settings, typed
+from agent_ls.library.checks import check_message, check_texts, read_images, rename_settings, typed
 from agent_ls.library.errors import TurnFailedError
 from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
 from agent_ls.library.replies import as_answer
 from agent_ls.library.streams import EventStream, with_origin
 from agent_ls.library.wrong_use import CLOSE, refuse
-from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
@@ -139,14 +138,13 @@ class AgentSession:
         Raises:
             SessionBusyError: a turn is already running; use `steer` or `follow_up`.
             SessionClosedError: the session is closed.
-            BadChoiceError: the message is empty or no text.
-            ConfigurationError: an image names a file that cannot be read.
+            BadChoiceError: the message is empty or no text, or an image names a file that cannot be read.
         """
         check_message(text, images)
         session = self._open_live.session
         if session.is_busy:
             raise SessionBusyError(self.id)
-        given = [with_file_now(image) for image in images]  # local files, read before the turn begins
+        given = read_images(images)  # local files, read before the turn begins
         return self._stream(lambda: session.submit(text, images=given, when_busy="refuse").turn_id)
 
     @typed
@@ -236,7 +234,7 @@ class AgentSession:
             SessionBusyError: a turn is running, and `when_busy` is "refuse".
         """
         check_message(text, images)
-        given = [with_file_now(image) for image in images]
+        given = read_images(images)
         self._open_live.session.submit(text, images=given, when_busy=when_busy)
 
     @typed
@@ -502,9 +500,9 @@ class AgentSession:
         Raises:
             AppError: there is no such turn, or the session has a worktree or is not stored.
         """
+        _ = self._live
         if not self._owner.is_stored:
             raise BadChoiceError("a session with stored=False cannot be forked", "pass a state_dir instead")
-        _ = self._live
         return await self._manager.copy_session(self.id, turn_id)
 
     async def calls(self) -> tuple[ToolRecord, ...]:

@@ -139,6 +139,12 @@ TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("configure: limit", given("configure", limits={"turns": 7}), agent_ls.AppError, ""),
     ("review: number", given("review", "keep", 7), agent_ls.AppError, "list"),
     ("images: path", given("run", "go", images=["a.png"]), agent_ls.AppError, "ImagePart"),
+    (
+        "images: no file",
+        given("ask", "go", images=[agent_ls.ImagePart(url="/nope.png")]),
+        agent_ls.AppError,
+        "nope",
+    ),
     ("edit_queued: number", given("edit_queued", "q-1", 7), agent_ls.AppError, "str"),
 ]
 

@@ -111,3 +111,14 @@ async def test_ask_says_by_class_whether_a_limit_or_an_error_ended_the_turn(tmp_
         assert await session.ask("go on") == "On."
     assert (limit.value.reason, failed.value.reason) == ("limit", "error") and limit.value.hint
     assert failed.value.retryable and failed.value.kind == OverloadedError.kind and failed.value.hint
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "not stored"])
+async def test_a_closed_session_says_that_it_is_closed_and_not_why_it_cannot_be_copied(
+    stored: bool, tmp_path: Path
+) -> None:
+    given = options(tmp_path, FakeProvider([])) | ({} if stored else {"stored": False, "state_dir": None})
+    async with agent_ls.open_session(**given) as session:
+        pass
+    with pytest.raises(agent_ls.SessionClosedError):
+        await session.fork()

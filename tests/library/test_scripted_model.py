@@ -55,6 +55,6 @@ async def test_a_part_without_content_is_refused(tmp_path: Path, part: Any) -> N
         await Client({"test": model}).complete(request)
     if isinstance(part, agent_ls.ImagePart):
         async with agent_ls.open_session(**options(tmp_path, model)) as session:
-            with pytest.raises(ConfigurationError, match="neither data nor a url"):
+            with pytest.raises(agent_ls.AppError, match="neither data nor a url"):
                 await session.ask("Look.", images=[part])
     assert model.requests == []
