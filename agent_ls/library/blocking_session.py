@@ -156,6 +156,7 @@ class BlockingSession:
     hunks = _calling(AgentSession.hunks)
     review = _waiting(AgentSession.review)
     patch = _waiting(AgentSession.patch)
+    export = _waiting(AgentSession.export)
     roll_back = _waiting(AgentSession.roll_back)
     bring_changes = _waiting(AgentSession.bring_changes)
     fork = _waiting(AgentSession.fork)

@@ -16,6 +16,14 @@ from agent_ls.llm.messages import ImagePart
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import parse_settings, setting_problems
 
+ARGUMENTS = {
+    "approve": "the ApprovalRequested",
+    "answer": "the QuestionAsked",
+    "extend_limit": "the QuestionAsked",
+    "review_changes": "the Hunks",
+}
+"""What each callback gets."""
+
 typed = checked(BadChoiceError)
 """Decorate a function of the library: an argument of a wrong type raises BadChoiceError."""
 
@@ -45,9 +53,10 @@ def check_texts(**given: str) -> None:
             raise BadChoiceError(f"{name} is empty", "pass a text")
 
 
-def check_callbacks(**given: tuple[Callable[..., object] | None, str]) -> None:
-    """Raise BadChoiceError if a callback cannot be called with one argument, which the second value describes."""
-    for name, (callback, argument) in given.items():
+def check_callbacks(callbacks: object) -> None:
+    """Raise BadChoiceError if a callback, an attribute of `callbacks`, cannot be called with one argument."""
+    for name, argument in ARGUMENTS.items():
+        callback: Callable[..., object] | None = getattr(callbacks, name)
         try:
             signature = inspect.signature(callback) if callback else None
         except (TypeError, ValueError):  # some functions in C have none

@@ -152,12 +152,7 @@ def open_session(
             says what to do.
     """
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
-    check_callbacks(
-        approve=(approve, "the ApprovalRequested"),
-        answer=(answer, "the QuestionAsked"),
-        extend_limit=(extend_limit, "the QuestionAsked"),
-        review_changes=(review_changes, "the list of Hunks"),
-    )
+    check_callbacks(callbacks)
     _check_folders(state_dir, beside)
     own = OwnEnvironment(environment) if environment else None
     parts = ProgramParts(

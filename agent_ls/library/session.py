@@ -46,6 +46,7 @@ from agent_ls.services.settings.model import parse_settings
 from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult
+from agent_ls.sessions.stored.archive import ExportFormat
 from agent_ls.sessions.workspaces.worktree import WorktreeFile
 
 
@@ -464,6 +465,19 @@ class AgentSession:
             AppError: the log of the session cannot be read.
         """
         return await self._manager.archive.patch(self._live.id, turn_id)
+
+    @typed
+    async def export(self, format: ExportFormat = "markdown", *, redact: bool = False) -> str:
+        """Return the session as text, without the configured keys.
+
+        "markdown" and "html" are the conversation with the changes, "report" a text for a pull request, "trailers"
+        lines for the end of a commit message, "jsonl" the events. `redact` removes other secrets, mail addresses, and
+        the names of this user and machine too; "jsonl" cannot be redacted.
+
+        Raises:
+            AppError: the log of the session cannot be read, or the format cannot be redacted.
+        """
+        return await self._manager.archive.export(self._live.id, format, redact)
 
     @typed
     async def roll_back(

@@ -37,7 +37,9 @@ class UnknownSessionError(AppError):
 
     def __init__(self, session_id: str, reason: str = "") -> None:
         super().__init__(
-            reason or f"unknown session: {session_id}", "`agent-ls sessions` lists what is stored"
+            reason or f"unknown session: {session_id}",
+            "`agent-ls sessions --all` lists what is stored. For sessions of a program, set AGENT_LS_STATE_DIR to "
+            "its state_dir",
         )
 
 

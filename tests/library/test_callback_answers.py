@@ -1,4 +1,4 @@
-"""What a callback returns is checked: everything but an exact yes is a no, which names the callback and the value."""
+"""Values that callbacks return: everything but an exact yes is a no, which names the callback and the value."""
 
 from __future__ import annotations
 
