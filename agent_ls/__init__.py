@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from agent_ls.llm.requests import Usage as Usage
     from agent_ls.loop.calls.approval import (
         ApprovalAnswer as ApprovalAnswer,
+        BadReplacementError as BadReplacementError,
         UnknownApprovalError as UnknownApprovalError,
     )
     from agent_ls.loop.errors import (
@@ -171,7 +172,7 @@ _PLACES = {
         "llm.generate": "generate generate_object retry stream stream_object",
         "llm.messages": "ImagePart",
         "llm.requests": "Usage",
-        "loop.calls.approval": "ApprovalAnswer UnknownApprovalError",
+        "loop.calls.approval": "ApprovalAnswer BadReplacementError UnknownApprovalError",
         "loop.errors": """
             CompactionOffError NothingToCompactError SessionBusyError SessionClosedError SessionError
         """,

@@ -36,6 +36,7 @@ VALUES = [
 ERRORS = [
     "BadAnswerError",
     "BadChoiceError",
+    "BadReplacementError",
     "CompactionOffError",
     "ConfigurationError",
     "ModelNeededError",

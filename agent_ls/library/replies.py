@@ -118,7 +118,7 @@ class Replies:
                 self._tasks.start_soon(self._review_proposals)
 
     async def _approve(self, request: ApprovalRequested) -> None:
-        answer, reason = await self._ask("approve", request, ApprovalAnswer | bool, without=NOBODY)
+        answer, reason = await self._ask("approve", request, object, without=NOBODY)
         approver = self._live.approver
         if not reason:
             try:

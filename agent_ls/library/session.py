@@ -398,6 +398,8 @@ class AgentSession:
 
         Raises:
             UnknownApprovalError: there is no such request, it has been answered, or it does not offer the rule.
+            BadChoiceError: a value of the answer does not exist, or it has a scope without a rule.
+            BadReplacementError: the answer's `command` does not fit the request.
         """
         approver = self._live.approver
         is_open = any(request.request_id == request_id for request in approver.pending())

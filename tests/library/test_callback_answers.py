@@ -222,3 +222,15 @@ async def test_a_callback_that_takes_no_request_is_refused_at_the_opening(
 async def test_a_callback_with_defaults_or_without_a_signature_is_used(callback: Any, tmp_path: Path) -> None:
     events = await events_of(options(tmp_path, script(SHELL), approve=callback))
     assert decisions(events) == ["allow"] and made(tmp_path) == ["made"]
+
+
+async def test_the_method_refuses_a_command_that_does_not_fit_and_the_request_stays(tmp_path: Path) -> None:
+    given = options(tmp_path, FakeProvider([WRITE]), answers_later=True)
+    with anyio.fail_after(DEADLINE_S):
+        async with agent_ls.open_session(**given) as session:
+            async for event in session.run("go"):
+                if isinstance(event, agent_ls.ApprovalRequested):
+                    with pytest.raises(agent_ls.BadReplacementError):
+                        session.approve(event.request_id, answer("allow", command="echo 1"))
+                    assert session.pending() == (event,)
+                    break
