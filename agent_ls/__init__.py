@@ -142,7 +142,7 @@ if TYPE_CHECKING:
     from agent_ls.services.errors import AppError as AppError, BadChoiceError as BadChoiceError
     from agent_ls.sessions.rollback import RollbackFile as RollbackFile, RollbackResult as RollbackResult
     from agent_ls.sessions.workspaces.worktree import WorktreeFile as WorktreeFile
-    from agent_ls.tools.base import Tool as Tool
+    from agent_ls.tools.base import Tool as Tool, ToolOutput as ToolOutput
     from agent_ls.tools.registry import ToolRegistry as ToolRegistry
 
     Event = SessionEvent
@@ -195,7 +195,7 @@ _PLACES = {
         "services.errors": "AppError BadChoiceError",
         "sessions.rollback": "RollbackFile RollbackResult",
         "sessions.workspaces.worktree": "WorktreeFile",
-        "tools.base": "Tool",
+        "tools.base": "Tool ToolOutput",
         "tools.registry": "ToolRegistry",
     }.items()
     for name in names.split()

@@ -82,6 +82,7 @@ OTHERS = [
     "SessionEntry",
     "SessionOpening",
     "Tool",
+    "ToolOutput",
     "ToolRecord",
     "ToolRegistry",
     "Usage",

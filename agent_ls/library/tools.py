@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, TypeAlias, cast, get_type_hints, overload
 
 from pydantic import Field, create_model
-from pydantic_core import to_jsonable_python
 
 from agent_ls.argument_types import find_misuse
 from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.library.program_calls import call_program
+from agent_ls.library.tool_results import make_output
 from agent_ls.llm.requests import check_tool_name
 from agent_ls.own_code import error_words
 from agent_ls.tools.base import Arguments, Category, Prepared, Tool, ToolContext, ToolError, ToolOutput
@@ -46,7 +46,8 @@ def tool(
     An async function runs on the event loop, a plain function in a thread. In a class, `@tool` marks a method;
     `tools=[thing.method]` then offers the method of that object. Each parameter of the function needs a type and
     becomes a parameter of the tool. `Annotated[int, "its meaning"]` adds a description. The model gets a returned text
-    as it is, other values as JSON, and an exception as an error. `category` "read": the function has no effects, so it
+    as it is, an ImagePart (also in a list with texts) as an image, a ToolOutput as it is, other values as JSON, and an
+    exception or a value without a JSON form as an error. `category` "read": the function has no effects, so it
     needs no approval and may run in parallel with other calls. "write": mode and rules determine whether a call needs
     approval, like for commands. "admin": a call needs approval in every mode.
 
@@ -136,28 +137,16 @@ async def _prepare(
 
     async def run() -> ToolOutput:
         try:
-            text = _as_text(await call_program(partial(function, **given)))
+            return await make_output(await call_program(partial(function, **given)))
         except (ToolError, EnvError):
             raise
         except Exception as error:  # of the program's own code: the model gets it, the host's log stays quiet
             log.debug("the tool %s raised an exception", name, exc_info=True)
             raise ToolError(error_words(error), kind="internal") from error
-        return ToolOutput(text)
 
     if category == "read":
         return Prepared(NoEffect(), run)
     return Prepared(CallEffect(name, _format_arguments(arguments), category), run)
-
-
-def _as_text(answer: object) -> str:
-    """Return a text as it is, and any other value as JSON, with dataclasses and models as objects."""
-    if isinstance(answer, str):
-        return answer
-    try:
-        plain = to_jsonable_python(answer, fallback=str)
-    except ValueError:  # for example bytes that are no text
-        return json.dumps(answer, default=str)
-    return json.dumps(plain, ensure_ascii=False)
 
 
 def _format_arguments(arguments: Arguments) -> str:

@@ -12,6 +12,7 @@ import pydantic
 import pytest
 
 import agent_ls
+from agent_ls.llm import ToolResultPart
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 
@@ -89,11 +90,6 @@ class Basket(pydantic.BaseModel):
     fruits: list[Fruit]
 
 
-class Odd:
-    def __str__(self) -> str:
-        return "odd"
-
-
 RESULTS: list[tuple[object, str]] = [
     ("as it is", "as it is"),
     (None, "null"),
@@ -102,8 +98,6 @@ RESULTS: list[tuple[object, str]] = [
     ([Fruit("a")], '[{"name": "a", "since": "2026-05-01"}]'),
     (Basket(fruits=[Fruit("b")]), '{"fruits": [{"name": "b", "since": "2026-05-01"}]}'),
     ({datetime.date(2026, 1, 2): {3}}, '{"2026-01-02": [3]}'),
-    ({"odd": Odd()}, '{"odd": "odd"}'),
-    ({"bytes": b"\xff"}, '{"bytes": "b\'\\\\xff\'"}'),
 ]
 
 
@@ -118,6 +112,74 @@ async def test_a_result_that_is_no_text_reaches_the_model_as_json(
 
     (end,) = await outputs(tmp_path, [give], call("give"))
     assert (end.output, end.is_error) == (expected, False)
+
+
+PNG = agent_ls.ImagePart(b"\x89PNG picture", "image/png")
+
+
+@pytest.mark.parametrize(
+    ("value", "text_sent"),
+    [
+        (PNG, ""),
+        (["before", PNG, {"after": 1}], 'before\n{"after": 1}'),
+        ((PNG,), ""),
+        (agent_ls.ToolOutput("seen", images=(PNG,)), "seen"),
+    ],
+    ids=["alone", "list", "tuple", "output"],
+)
+@pytest.mark.parametrize("from_file", [False, True])
+async def test_a_returned_image_reaches_the_model_as_an_image(
+    tmp_path: Path, value: Any, text_sent: str, from_file: bool
+) -> None:
+    @agent_ls.tool
+    def shot() -> object:
+        """Takes a picture of the screen."""
+        if not from_file:
+            return value
+        picture = tmp_path / "shot.png"
+        picture.write_bytes(b"\x89PNG picture")
+        return agent_ls.ToolOutput(text_sent, images=(agent_ls.ImagePart(url=str(picture)),))
+
+    model = FakeProvider([call("shot"), text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, tools=[shot])) as session:
+        await session.ask("go")
+    (result,) = [it for it in model.requests[1].messages[-1].parts if isinstance(it, ToolResultPart)]
+    assert (result.content, result.images, result.is_error) == (text_sent, (PNG,), False)
+
+
+async def test_a_returned_output_can_be_an_error(tmp_path: Path) -> None:
+    @agent_ls.tool
+    def fail() -> agent_ls.ToolOutput:
+        """Fails."""
+        return agent_ls.ToolOutput("no paper", is_error=True, error_kind="printer", summary="empty")
+
+    (end,) = await outputs(tmp_path, [fail], call("fail"))
+    assert (end.output, end.is_error, end.error_kind, end.summary) == ("no paper", True, "printer", "empty")
+
+
+def circle() -> list[Any]:
+    items: list[Any] = []
+    items.append(items)
+    return items
+
+
+WRONG_TEXT: Any = 5
+NO_FORM = [
+    object(), {"odd": object()}, {"bytes": b"\xff"}, circle(), {"picture": PNG}, [agent_ls.ToolOutput("in a list")],
+    [[PNG]], agent_ls.ToolOutput(WRONG_TEXT), agent_ls.ImagePart(WRONG_TEXT, "image/png"), agent_ls.ImagePart(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(NO_FORM)))
+async def test_a_value_without_a_form_is_an_error_result(tmp_path: Path, number: int) -> None:
+    @agent_ls.tool
+    def give() -> object:
+        """Gives it."""
+        return NO_FORM[number]
+
+    (end,) = await outputs(tmp_path, [give], call("give"))
+    assert end.is_error and end.error_kind == "internal"
+    assert "object at" not in end.output and "\\x" not in end.output
 
 
 async def test_a_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
