@@ -10,14 +10,13 @@ import json
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias, cast, get_type_hints, overload
-
-from pydantic import Field, create_model
+from typing import Any, TypeAlias, cast, overload
 
 from agent_ls.argument_types import find_misuse
 from agent_ls.environments.effects import CallEffect, NoEffect
 from agent_ls.environments.errors import EnvError
 from agent_ls.library.program_calls import call_program
+from agent_ls.library.tool_arguments import call_arguments, make_arguments
 from agent_ls.library.tool_results import make_output
 from agent_ls.llm.requests import check_tool_name
 from agent_ls.own_code import error_words
@@ -52,7 +51,7 @@ def tool(
     approval, like for commands. "admin": a call needs approval in every mode.
 
     Raises:
-        TypeError: it is not a function, has no docstring, or a parameter has no type.
+        TypeError: it is not a function, has no docstring, or a parameter has no type or one that models cannot give.
         ConfigurationError: at least one provider refuses the function's name.
     """
     if misuse := find_misuse("category", category, Category) or find_misuse("name", name, str):
@@ -103,7 +102,7 @@ def _tool(function: Function, category: Category, given_name: str) -> Tool[Any]:
         name=name,
         description=description,
         category=category,
-        arguments=_arguments(function, name),
+        arguments=make_arguments(function, name),
         prepare=partial(_prepare, function, category, name),
         summarize=lambda arguments: _format_arguments(arguments)[:SUMMARY_CHARS],
     )
@@ -113,31 +112,14 @@ def _first_parameter(function: Function) -> str:
     return next(iter(inspect.signature(function).parameters), "")
 
 
-def _arguments(function: Function, name: str) -> type[Arguments]:
-    hints = get_type_hints(function, include_extras=True)
-    fields: dict[str, Any] = {}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.name not in hints or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise TypeError(
-                f"parameter {parameter.name} of the tool {name} needs a type annotation, and cannot be * or **"
-            )
-        hint = hints[parameter.name]
-        said = [it for it in getattr(hint, "__metadata__", ()) if isinstance(it, str)]
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hint, Field(default, description=said[0] if said else None))
-    made = create_model(f"{name}_arguments", __base__=Arguments, **fields)
-    made.model_rebuild()  # a type without a schema raises now, instead of when the tool is called
-    return cast("type[Arguments]", made)
-
-
 async def _prepare(
     function: Function, category: Category, name: str, arguments: Arguments, context: ToolContext
 ) -> Prepared:
-    given = {field: getattr(arguments, field) for field in type(arguments).model_fields}
+    positional, named = call_arguments(function, arguments)
 
     async def run() -> ToolOutput:
         try:
-            return await make_output(await call_program(partial(function, **given)))
+            return await make_output(await call_program(partial(function, *positional, **named)))
         except (ToolError, EnvError):
             raise
         except Exception as error:  # of the program's own code: the model gets it, the host's log stays quiet
@@ -150,4 +132,4 @@ async def _prepare(
 
 
 def _format_arguments(arguments: Arguments) -> str:
-    return json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
+    return json.dumps(arguments.model_dump(mode="json", by_alias=True), ensure_ascii=False)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import inspect
+import json
+import sys
 import threading
+import typing
+import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 import pytest
 
 import agent_ls
 from agent_ls.llm import ToolResultPart
+from agent_ls.tools.registry import generate_schema
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.tool_calls import ToolCalls
 
 pytestmark = pytest.mark.req("P6", "H13")
 
@@ -261,3 +269,103 @@ async def test_an_image_with_a_path_is_sent_with_its_data(tmp_path: Path) -> Non
             assert not session.is_busy
         (part,) = [it for it in model.requests[0].messages[-1].parts if isinstance(it, agent_ls.ImagePart)]
         assert (part.data, part.media_type, part.url) == (b"\x89PNG picture", "image/png", "")
+
+
+class Node(pydantic.BaseModel):
+    children: list[Node] = []
+
+
+class Typed(typing.TypedDict):
+    a: int
+
+
+def make(annotation: Any, default: Any = inspect.Parameter.empty, name: str = "value") -> Callable[..., str]:
+    """Return a function with one parameter."""
+
+    def use(*args: Any, **kwargs: Any) -> str:
+        """Uses it."""
+        return json.dumps(kwargs)
+
+    parameter = inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+    function: Any = use
+    function.__signature__ = inspect.Signature([parameter])
+    function.__annotations__ = {name: annotation}
+    return use
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    [
+        (Callable[[], int], inspect.Parameter.empty),
+        (Callable[[], int], len),
+        (threading.Thread, inspect.Parameter.empty),
+        ("Missing", inspect.Parameter.empty),
+        ("int +", inspect.Parameter.empty),
+        (Node, inspect.Parameter.empty),
+        (int, "q"),
+        (int, pydantic.Field(default=3)),
+        *([(Typed, inspect.Parameter.empty)] if sys.version_info < (3, 12) else []),
+    ],
+)
+def test_a_parameter_that_no_model_can_give_is_refused(annotation: Any, default: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(TypeError, match="parameter value of the tool use"):
+            agent_ls.tool(make(annotation, default))
+
+
+@pytest.mark.parametrize("function", [min, make(int).__class__, print], ids=["min", "class", "print"])
+def test_what_has_no_typed_parameters_is_refused(function: Any) -> None:
+    with pytest.raises(TypeError):
+        agent_ls.tool(function)
+
+
+RESERVED = [it for it in dir(pydantic.BaseModel) if not it.startswith("__")]
+
+
+@pytest.mark.parametrize(
+    "name", [*RESERVED, "model_x", "_x", "__x__", "parameter", "derived_key", "argument_x"]
+)
+async def test_any_name_of_a_parameter_works(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = agent_ls.tool(make(int, name=name))
+    calls = ToolCalls()
+    assert (await calls.call(made, **{name: 3})).text == json.dumps({name: 3})
+    schema: Any = generate_schema(made.arguments)
+    assert list(schema["properties"]) == [name]
+    assert json.loads(made.summarize(made.arguments.model_validate({name: 3}))) == {name: 3}
+
+
+async def test_names_that_differ_only_for_pydantic_stay_apart() -> None:
+    @agent_ls.tool
+    def both(_x: int, __x: int, argument_x: int) -> list[int]:
+        """Takes three."""
+        return [_x, __x, argument_x]
+
+    assert (await ToolCalls().call(both, _x=1, __x=2, argument_x=3)).text == "[1, 2, 3]"
+
+
+ABSENT: Any = object()
+
+
+async def test_positional_parameters_and_marks_of_absence_work() -> None:
+    @agent_ls.tool
+    def f(a: int, b: int = 2, /, c: Any = ABSENT, *, d: int = None) -> list[Any]:  # type: ignore[assignment]  # noqa: RUF013
+        """Takes four."""
+        return [a, b, c is ABSENT, d]
+
+    assert (await ToolCalls().call(f, a=1)).text == "[1, 2, true, null]"
+    assert (await ToolCalls().call(f, a=1, b=5, c=None, d=4)).text == "[1, 5, true, 4]"
+
+
+def test_types_of_the_result_need_not_exist() -> None:
+    @agent_ls.tool
+    def f(a: Annotated[int, pydantic.Field(description="its number")]) -> Missing:  # type: ignore[name-defined]  # noqa: F821
+        """Takes one."""
+
+    assert generate_schema(f.arguments)["properties"] == {
+        "a": {"description": "its number", "type": "integer"}
+    }
