@@ -12,7 +12,9 @@ import anyio
 import pytest
 
 import agent_ls
+from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.effects import CallEffect
+from agent_ls.environments.wrappers import own
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolOutput
 from tests.library.sessions import call, options
@@ -212,6 +214,57 @@ async def test_a_failed_cleanup_is_one_error_that_hides_no_other(
                 if has_failed:
                     raise LookupError("of the body")
     assert has_failed or "cleanup raised" in str(caught.value)
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+async def test_a_command_that_does_not_end_is_cancelled_at_its_time_limit(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    ended: list[str] = []
+    waits: list[bool] = []
+
+    class Watcher:
+        def report_terminal(self, terminal: object) -> None: ...
+
+        def report_waiting(self, waiting: bool) -> None:
+            waits.append(waiting)
+
+    async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
+        assert on_output
+        on_output("stdout", "begun\n")
+        if options.terminal:
+            options.terminal.report_waiting(True)
+            options.terminal.report_waiting(False)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append(command)
+        raise AssertionError
+
+    monkeypatch.setattr(own, "GRACE_MS", 0)
+    place = own.OwnEnvironment(agent_ls.MemoryEnvironment({}, run_command=run))
+    await place.initialize()
+    heard: list[str] = []
+    given = CommandOptions(timeout_ms=1, terminal=Watcher() if is_terminal else None)
+    result = await place.exec_command("make", given, lambda _stream, text: heard.append(text))
+    assert result.timed_out and result.exit_code and result.note == own.CUT_OFF
+    assert (result.output, result.stdout, heard, ended) == ("begun\n", "begun\n", ["begun\n"], ["make"])
+    assert waits == ([True, False] if is_terminal else [])
+
+
+async def test_a_turn_goes_on_after_a_command_that_does_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    monkeypatch.setattr(own, "GRACE_MS", 0)
+    place = agent_ls.MemoryEnvironment({}, run_command=run)
+    model = FakeProvider([call("shell", command="make", timeout_ms=1), text("One."), text("Two.")])
+    events, said = await two_turns(options(tmp_path, model, environment=place, mode="full", trusted=True))
+    (end,) = (event for event in events if event.kind == "tool_call_end")
+    assert (end.error_kind, said) == ("shell_timeout", "Two.")
 
 
 WRONG = {

@@ -1,23 +1,40 @@
 """The environment of a program: what its methods raise, or wrongly return, becomes an error of environments.
 
-Without this wrapper, an `OSError` of the program would end the turn, and a `CancelledError` of another task would end
-the session.
+Without this wrapper, an `OSError` of the program would end the turn, a `CancelledError` of another task would end the
+session, and a command that never ends would hold its turn.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from anyio import get_cancelled_exc_class
+from anyio import CancelScope, current_time, get_cancelled_exc_class
 
 from agent_ls.argument_types import find_misuse, hints_of
-from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.base import (
+    CommandOptions,
+    CommandTerminal,
+    ExecResult,
+    ExecutionEnvironment,
+    OutputSink,
+    Stream,
+    TerminalWatcher,
+)
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local.processes.output import CommandOutput
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, exits_as_errors, is_cancelled
+
+GRACE_MS = 5_000
+"""Added to the time limit of a command, for an environment that keeps the limit itself and ends processes."""
+TIMEOUT_EXIT_CODE = 124
+"""The exit code of timeout(1) for a command that it ended."""
+CUT_OFF = "The environment did not end the command at its time limit, so the call was cancelled."
 
 
 class OwnEnvironmentError(EnvError):
@@ -73,6 +90,34 @@ class OwnEnvironment(ForwardingEnvironment):
         except EnvError:
             return False
 
+    async def exec_command(
+        self, command: str, options: CommandOptions, on_output: OutputSink | None = None
+    ) -> ExecResult:
+        """Cancel a command that the environment does not end at its time limit. What it has reported is kept."""
+        begun, heard = current_time(), CommandOutput()
+
+        def listen(stream: Stream, text: str) -> None:
+            heard.add(stream, text)
+            if on_output:
+                on_output(stream, text)
+
+        limit_s = (options.timeout_ms + GRACE_MS) / 1000
+        with CancelScope(deadline=begun + limit_s) as scope:
+            if options.terminal:
+                options = replace(options, terminal=_PausingWatcher(options.terminal, scope, limit_s))
+            result: ExecResult = await self._call("exec_command", command, options, listen)
+            return result
+        return ExecResult(
+            stdout=heard.text("stdout"),
+            stderr=heard.text("stderr"),
+            output=heard.text("stdout", "stderr"),
+            exit_code=TIMEOUT_EXIT_CODE,
+            timed_out=True,
+            duration_ms=round((current_time() - begun) * 1000),
+            note=CUT_OFF,
+            dropped=heard.dropped("stdout", "stderr"),
+        )
+
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         try:
             with exits_as_errors():
@@ -97,6 +142,22 @@ class OwnEnvironment(ForwardingEnvironment):
         message = describe_failure(self.inner, name, error)
         self._failures.write(name, message, error)
         return OwnEnvironmentError(message)
+
+
+class _PausingWatcher:
+    """Pauses the time limit of a command while the command waits for input in its terminal."""
+
+    def __init__(self, inner: TerminalWatcher, scope: CancelScope, limit_s: float) -> None:
+        self._inner = inner
+        self._scope = scope
+        self._limit_s = limit_s
+
+    def report_terminal(self, terminal: CommandTerminal) -> None:
+        self._inner.report_terminal(terminal)
+
+    def report_waiting(self, waiting: bool) -> None:
+        self._scope.deadline = math.inf if waiting else current_time() + self._limit_s
+        self._inner.report_waiting(waiting)
 
 
 def _guarded(name: str) -> Callable[..., Any]:
