@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import os
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
 from functools import cache, partial
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
 from agent_ls.argument_types import find_misuse, typed
 from agent_ls.library.owner import FORKED
+
+LOOK_S = 0.1
+QUIET_LOOKS = 3
+"""A reader that has just got an event may act on it, so that one look is not enough."""
+
+_next_look = threading.Event()  # is never set
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,21 +38,61 @@ def run_sync(function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwa
     """
     if misuse := find_misuse("function", function, Callable):
         raise TypeError(": ".join(misuse))
-    return _loop_of_process().call(partial(function, *args, **kwargs))
+
+    def call() -> Awaitable[T]:
+        result: Any = function(*args, **kwargs)
+        if inspect.isawaitable(result):
+            return cast("Awaitable[T]", result)
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TypeError(f"run_sync: {name} is no async function: call it without run_sync")
+
+    return _loop_of_process().call(call)
 
 
 @typed
 def iterate_sync(items: AsyncIterable[T]) -> Iterator[T]:
     """Iterate an async iterable, such as `agent_ls.stream(request)`, without `async for`."""
-    loop, iterator = _loop_of_process(), aiter(items)
-    ended = object()
-    try:
-        while (item := loop.call(partial(_pull_next, iterator, ended))) is not ended:
-            yield item
-    finally:
-        close = getattr(iterator, "aclose", None)
-        if close and loop.is_running:
-            loop.call(close)
+    return BlockingIterator(items)
+
+
+class BlockingIterator(Iterator[T]):
+    """The items of an async iterable, which a thread waits for. A second reader gets the error of the iterable.
+
+    `is_idle` says, on the event loop, whether nothing more comes of what runs: a thread that only waits for these
+    items then does not keep the program from ending.
+    """
+
+    def __init__(self, items: AsyncIterable[T], is_idle: Callable[[], bool] | None = None) -> None:
+        self._loop = _loop_of_process()
+        self._iterator = aiter(items)
+        self._is_idle = is_idle
+        self._has_ended = False
+
+    def __iter__(self) -> Iterator[T]:
+        aiter(self._iterator)  # refuses what was read already
+        return self
+
+    def __next__(self) -> T:
+        if self._has_ended:
+            raise StopIteration
+        ended = object()
+        with self._loop.reading(self._is_idle):
+            item = self._loop.call(partial(_pull_next, self._iterator, ended))
+        if item is ended:
+            self._has_ended = True
+            raise StopIteration
+        return item  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._has_ended = True
+        close = getattr(self._iterator, "aclose", None)
+        if close and self._loop.is_running:
+            self._loop.call(close)
+
+    def __del__(self) -> None:
+        if not self._has_ended:
+            self.close()
 
 
 async def _pull_next(iterator: AsyncIterator[Any], ended: object) -> Any:
@@ -87,6 +135,7 @@ class LoopThread:
         self._portal = portal
         self._process = os.getpid()
         self._has_stopped = False
+        self._readers: dict[threading.Thread, Callable[[], bool]] = {}
 
     @property
     def is_running(self) -> bool:
@@ -122,10 +171,51 @@ class LoopThread:
             raise
         return work.result()
 
+    @contextmanager
+    def reading(self, is_idle: Callable[[], bool] | None) -> Iterator[None]:
+        """Mark the thread as one that waits for items, if there is an `is_idle`."""
+        thread = threading.current_thread()
+        if is_idle:
+            self._readers[thread] = is_idle
+        try:
+            yield
+        finally:
+            self._readers.pop(thread, None)
+
+    def watch_end_of_program(self) -> None:
+        """End the loop when the main thread has ended, and each other thread waits for what will never come.
+
+        Python waits for all threads before it calls the functions of `atexit`.
+        """
+        threading.main_thread().join()
+        quiet = 0
+        while quiet < QUIET_LOOKS and (others := _threads_of_program()):
+            readers = dict(self._readers)
+            quiet = quiet + 1 if readers.keys() >= others and self._is_idle(readers) else 0
+            _next_look.wait(LOOK_S)
+        if quiet:
+            self.stop()
+
+    def _is_idle(self, readers: dict[threading.Thread, Callable[[], bool]]) -> bool:
+        async def look() -> bool:
+            with suppress(Exception):  # a session that has ended refuses to say more
+                return all(is_idle() for is_idle in readers.values())
+            return True
+
+        return self.call(look)
+
     def stop(self) -> None:
         """End the loop, and cancel calls that run: nobody waits for them any more."""
+        if self._has_stopped:
+            return
         self._has_stopped = True
         self._portal.call(self._portal.stop, True)
+
+
+def _threads_of_program() -> set[threading.Thread]:
+    """Return the threads that Python waits for at the end, without the main thread and this one."""
+    ours = (threading.main_thread(), threading.current_thread())
+    return {it for it in threading.enumerate() if not it.daemon and it not in ours}
 
 
 def _ending() -> BaseException:
@@ -176,6 +266,7 @@ def _start_loop() -> LoopThread:
             thread.join()
 
     atexit.register(stop)
+    threading.Thread(target=loop.watch_end_of_program, name="agent-ls: end of the readers").start()
     return loop
 
 

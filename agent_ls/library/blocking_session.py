@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
-from agent_ls.library.blocking import iterate_sync, run_sync
+from agent_ls.library.blocking import BlockingIterator, iterate_sync, run_sync
 from agent_ls.library.opening import SessionOpening, open_session
 from agent_ls.library.owner import FORKED, cleanup_after
 from agent_ls.library.session import AgentSession
@@ -124,7 +124,8 @@ class BlockingSession:
 
     def events(self, *, since: int | None = None) -> Iterator[SessionEvent]:
         """Return all events from now on, of all turns, up to the end of the session; with `since` also earlier ones."""
-        return iterate_sync(self._on_loop(self._session.events, since=since))
+        events = self._on_loop(self._session.events, since=since)
+        return BlockingIterator(events, lambda: not self._session.is_busy or bool(self._session.pending()))
 
     ask = _waiting(AgentSession.ask)
     expand = _waiting(AgentSession.expand)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 import agent_ls
@@ -148,14 +152,83 @@ ended.wait(100)
 """
 
 
-@pytest.mark.group("processes")
-def test_a_thread_that_reads_events_does_not_disturb_the_end_of_the_program(tmp_path: Path) -> None:
+def finish(program: str, folder: Path) -> tuple[int, str, str]:
+    """Run a program to its end; return its exit code and what it wrote."""
     done = subprocess.run(
-        [sys.executable, "-c", READER, str(tmp_path)],
+        [sys.executable, "-c", program, str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.group("processes")
+@pytest.mark.parametrize("daemon", [True, False])
+def test_a_thread_that_reads_events_does_not_disturb_the_end_of_the_program(
+    tmp_path: Path, daemon: bool
+) -> None:
+    assert finish(READER.replace("daemon=True", f"{daemon=}"), tmp_path) == (0, "", "")
+
+
+WORKER = """
+import sys, threading
+from pathlib import Path
+import agent_ls
+from tests.library.sessions import options
+from tests.support.fake_provider import FakeProvider, text
+
+model = FakeProvider([text("One."), text("Two.")])
+session = agent_ls.open_session_sync(**options(Path(sys.argv[1]), model))
+
+def work():
+    threading.main_thread().join()
+    print(session.ask("go"))
+    for event in session.run("again"):
+        if event.kind == "assistant_text_end":
+            print("again", event.kind)
+    session.close()
+
+threading.Thread(target=work).start()
+threading.Thread(target=lambda: list(session.events())).start()
+"""
+
+
+@pytest.mark.group("processes")
+def test_a_thread_that_works_after_the_main_thread_keeps_its_session(tmp_path: Path) -> None:
+    assert finish(WORKER, tmp_path) == (0, "One.\nagain assistant_text_end\n", "")
+
+
+def test_a_second_reader_of_an_iterator_gets_the_error_of_the_async_face() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def items() -> AsyncIterator[int]:
+        begun.set()
+        await anyio.to_thread.run_sync(go_on.wait)
+        yield 1
+
+    iterator = agent_ls.iterate_sync(items())
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(next, iterator)
+        assert begun.wait(DEADLINE_S)
+        with pytest.raises(RuntimeError, match="already running"):
+            next(iterator)
+        go_on.set()
+        assert first.result() == 1
+    assert list(iterator) == [] == list(iterator)
+
+
+def test_events_that_were_read_are_refused_as_by_the_async_face(tmp_path: Path) -> None:
+    with agent_ls.open_session_sync(**options(tmp_path, FakeProvider([text("One.")]))) as session:
+        events = session.run("go")
+        assert [*events][-1].kind == "processing_end"
+        with pytest.raises(RuntimeError, match="read already"):
+            list(events)
+
+
+def test_run_sync_names_a_function_that_is_not_async() -> None:
+    function: Any = time.sleep
+    with pytest.raises(TypeError, match="sleep is no async function"):
+        agent_ls.run_sync(function, 0)
