@@ -7,12 +7,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import anyio.lowlevel
 from anyio import get_cancelled_exc_class
 
 from agent_ls.argument_types import find_misuse
+from agent_ls.library.event_order import EventOrder
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.errors import LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.requests import Request, Response, Usage
@@ -30,7 +31,6 @@ from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.service import OwnProfile
 
 _END = object()
-EVENTS = get_args(StreamEvent)
 HINT = "Correct this code of the program, then send the message again. The conversation is kept."
 
 
@@ -60,12 +60,10 @@ class OwnAdapter:
                 if inspect.iscoroutine(events):
                     events.close()
                 raise WrongValueError("it is no async generator: write it as `async def` with `yield`")
+            order = EventOrder()
             async with aclosing(events):
                 while (event := await _pull_next(events)) is not _END:
-                    if not isinstance(event, EVENTS):
-                        raise WrongValueError(
-                            f"it yielded a value of the type {type(event).__name__}, no StreamEvent"
-                        )
+                    order.check(event)
                     yield event
         except (Exception, get_cancelled_exc_class()) as error:
             await self._raise("stream", error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +16,19 @@ import agent_ls
 from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.effects import CallEffect
 from agent_ls.environments.wrappers import own
+from agent_ls.llm import (
+    FinishReason,
+    ReasoningDelta,
+    StreamEvent,
+    StreamFinish,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallPart,
+    Usage,
+)
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolOutput
 from tests.library.sessions import call, options
@@ -341,6 +355,35 @@ async def coroutine(self: object, request: object) -> Any:
 
 async def no_events(self: object, request: object) -> AsyncGenerator[Any]:
     yield "a text"
+
+
+WRONG_VALUE: Any = 5
+GOOD_END = StreamFinish(FinishReason("stop"), Usage(), {})
+WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
+    "TextDelta.text": (TextStart(0), TextDelta(0, WRONG_VALUE), GOOD_END),
+    "StreamFinish.finish_reason": (StreamFinish("stop", None, {}),),  # type: ignore[arg-type]
+    "StreamFinish.usage": (StreamFinish(FinishReason("stop"), {}, {}),),  # type: ignore[arg-type]
+    "StreamFinish.finish_reason.kind": (StreamFinish(FinishReason("end"), Usage(), {}),),  # type: ignore[arg-type]
+    "TextEnd.part": (TextStart(0), TextEnd(0, WRONG_VALUE), GOOD_END),
+    "ToolCallEnd.part.arguments": (ToolCallEnd(0, ToolCallPart("c", "shell", WRONG_VALUE)), GOOD_END),
+    "without TextStart": (TextDelta(0, "lost"), GOOD_END),
+    "without ReasoningStart": (TextStart(0), ReasoningDelta(0, "lost"), GOOD_END),
+    "without ToolCallStart": (ToolCallDelta(0, "{}"), GOOD_END),
+    "no TextEnd": (TextStart(0), TextDelta(0, "lost"), GOOD_END),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("named", WRONG_EVENTS)
+async def test_a_wrong_event_of_an_own_provider_is_an_error_that_names_it(tmp_path: Path, named: str) -> None:
+    async def stream(self: object, request: object) -> AsyncGenerator[Any]:
+        for event in WRONG_EVENTS[named]:
+            yield event
+
+    model = type("Odd", (FakeProvider,), {"stream": stream})()
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        with pytest.raises(agent_ls.TurnFailedError, match=rf"Odd\.stream: .*{re.escape(named)}"):
+            await session.ask("go")
+        assert session.state == "IDLE"
 
 
 @pytest.mark.parametrize("stream", [no_generator, coroutine, no_events])
