@@ -6,15 +6,18 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_ls.argument_types import checked
 from agent_ls.environments.remote.place import is_place_name
+from agent_ls.library.hints import with_program_hints
 from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import parse_settings, setting_problems
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 ARGUMENTS = {
     "approve": "the ApprovalRequested",
@@ -24,8 +27,10 @@ ARGUMENTS = {
 }
 """What each callback gets."""
 
-typed = checked(BadChoiceError)
-"""Decorate a function of the library: an argument of a wrong type raises BadChoiceError."""
+
+def typed(function: F) -> F:
+    """Decorate a function of the library: wrong types raise BadChoiceError, and hints are for programs."""
+    return with_program_hints(checked(BadChoiceError)(function))
 
 
 def check_message(text: str, images: Sequence[object]) -> None:

@@ -18,11 +18,12 @@ from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.library.checks import absolute_folder, check_callbacks, rename_settings, typed
+from agent_ls.library.hints import with_program_hints
 from agent_ls.library.own_models import OwnAdapter, guarded_profile
 from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
 from agent_ls.library.session import AgentSession
-from agent_ls.library.stored import hint_of_state_folder, store_root
+from agent_ls.library.stored import store_root
 from agent_ls.library.wrong_use import OPEN_PLAIN, name_missing, refuse
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.http_adapter import HttpAdapter
@@ -151,6 +152,8 @@ def open_session(
         AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
             says what to do.
     """
+    if resume and not stored:
+        raise BadChoiceError("resume: with stored=False there is no stored session", "leave out stored=False")
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
     check_callbacks(callbacks)
     _check_folders(state_dir, beside)
@@ -281,13 +284,13 @@ async def _open_in(
         raise
 
 
+@with_program_hints
 async def _open_live(
     manager: SessionManager, resume: str, new: SessionSpec, without: Sequence[str]
 ) -> LiveSession:
     """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
     if resume:
-        with hint_of_state_folder():
-            live = await manager.open_session(resume)
+        live = await manager.open_session(resume)
         await live.configure(
             provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review
         )

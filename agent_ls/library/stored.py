@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import anyio.to_thread
 from agent_ls.library.checks import absolute_folder, typed
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.events.types import UsageReport
-from agent_ls.services.errors import UnappliedChangesError, UnknownSessionError
+from agent_ls.services.errors import UnappliedChangesError
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.services.store_errors import store_errors
 from agent_ls.store.layout import Layout, StoredSummary, log_path
@@ -80,21 +78,10 @@ async def delete_session(
 
 def _delete(root: Path | None, session_id: str, force: bool) -> None:
     store = SessionStore(root, on_failure=lambda session_id, error: None)
-    with hint_of_state_folder(), store_errors(session_id):
+    with store_errors(session_id):
         if not force and has_unapplied(store.layout.worktree(session_id)):
             raise UnappliedChangesError(session_id)
         store.delete(session_id)
-
-
-@contextmanager
-def hint_of_state_folder() -> Iterator[None]:
-    """Let the hint of an unknown session say how a program names the state folder."""
-    try:
-        yield
-    except UnknownSessionError as error:
-        error.hint = "pass the state_dir that it was opened with, or personal=True for a session of the user"
-        error.__notes__ = [error.hint]
-        raise
 
 
 def _read(root: Path, folder: str | None) -> list[SessionEntry]:

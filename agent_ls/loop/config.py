@@ -44,16 +44,17 @@ class ContextConfig:
 class SessionConfig:
     """Limits and settings of a session. For optional limits, 0 means "no limit".
 
-    `max_turns` counts model calls over the whole session. `tool_output_limits` (characters) and
-    `tool_line_limits` (lines, 0: none) override the default output limits by tool name. `max_subagents` is
-    the number of subagents of one parent that may run at the same time, `max_subagent_turns` the number of model
-    calls of one subagent, `max_subagent_cost_usd` their cost, as far as their price is known.
-    `refuse_ambiguous_edits`: refuse an edit that matches loosely at several positions. `read_first` says which
-    changes require that the model has read the file (see ToolContext). A change of the config during a turn applies
-    from the next model call (Session.configure).
+    `max_turns` counts model calls over the whole session, or if `is_subagent` those of one subagent.
+    `tool_output_limits` (characters) and `tool_line_limits` (lines, 0: none) override the default output limits by tool
+    name. `max_subagents` is the number of subagents of one parent that may run at the same time, `max_subagent_turns`
+    the number of model calls of one subagent, `max_subagent_cost_usd` their cost, as far as their price is known.
+    `refuse_ambiguous_edits`: refuse an edit that matches loosely at several positions. `read_first` says which changes
+    require that the model has read the file (see ToolContext). A change of the config during a turn applies from the
+    next model call (Session.configure).
     """
 
     max_turns: int = 0
+    is_subagent: bool = False
     max_tool_rounds_per_input: int = 0
     default_command_timeout_ms: int = 10_000
     max_command_timeout_ms: int = 600_000

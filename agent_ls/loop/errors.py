@@ -13,6 +13,8 @@ Those of questions and approvals stand beside them, in `loop/questions.py` and `
 
 from __future__ import annotations
 
+from agent_ls.text import plural
+
 
 class SessionError(Exception):
     """Base class. `str()` is one sentence for the user, `hint` what to do next if the sentence does not say it."""
@@ -66,5 +68,9 @@ class NothingToCompactError(SessionError):
     hint = "continue; the context display shows how full the context window is"
 
     def __init__(self, messages: int) -> None:
-        kept = f"the last {messages} messages are always kept" if messages else "the session has no message"
-        super().__init__(f"There is nothing to compact yet: {kept}.")
+        there = (
+            f"the conversation has only {plural(messages, 'message')}"
+            if messages
+            else "the session has no message"
+        )
+        super().__init__(f"There is nothing to compact yet: {there}.")

@@ -134,6 +134,12 @@ def _reason(kind: str) -> EndReason:
     return "limit" if kind == "length" else "error"
 
 
+def _whose_limit(config: SessionConfig) -> str:
+    if config.is_subagent:
+        return "the limit of this subagent. It continues if it gets another message."
+    return "the limit of this session. Raise the limit to continue."
+
+
 def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
     if 0 < config.max_tool_rounds_per_input <= at.rounds:
         return Finish(
@@ -148,8 +154,7 @@ def _call_model(at: StepState, config: SessionConfig) -> CallModel | Finish:
             "limit",
             "turns",
             at.model_calls,
-            f"Stopped after {plural(at.model_calls, 'model call')}, the limit of this session. "
-            "Raise the limit to continue.",
+            f"Stopped after {plural(at.model_calls, 'model call')}, {_whose_limit(config)}",
         )
     if 0 < config.max_subagent_cost_usd <= at.subagent_cost_usd:
         return Finish(

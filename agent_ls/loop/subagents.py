@@ -501,4 +501,4 @@ def _report(agent: _Agent) -> str:
 def _limited(config: SessionConfig, of_task: int, calls_before: int) -> SessionConfig:
     """Return the configuration of a subagent: the lower limit of its task and of the user applies, if any."""
     most = min(filter(None, (of_task, config.max_subagent_turns)), default=0)
-    return replace(config, max_turns=calls_before + most if most else 0)
+    return replace(config, max_turns=calls_before + most if most else 0, is_subagent=True)

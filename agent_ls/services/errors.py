@@ -6,6 +6,7 @@ AppError
       SessionOpenHereError    this process owns it, and the program opens it once more
     OwnerSilentError          the process that owns the session does not answer the request to release it
     BadChoiceError            a provider, model, mode or folder that does not exist
+      UnknownProviderChoiceError  a provider that does not exist, and no name is similar
     SessionHasHunksError      the session is not deleted, because the user has not reviewed its changes
     UnappliedChangesError     the session is not deleted, because its worktree may have changes of its own
     NotRunningError           agent-ls is stopping or has not started
@@ -49,8 +50,8 @@ class SessionOwnedError(AppError):
     def __init__(self, session_id: str, owner: str = "") -> None:
         who = f" ({owner})" if owner else ""
         super().__init__(
-            f"session {session_id} is open in another process{who}, so you can only read it here",
-            "continue in that process, or take the session over in an editor",
+            f"session {session_id} is open in another process{who}",
+            "continue in that process, or take the session over in an editor. Here you can only read it",
         )
 
 
@@ -78,6 +79,10 @@ class OwnerSilentError(AppError):
 class BadChoiceError(AppError):
     kind = "bad_choice"
     is_usage = True
+
+
+class UnknownProviderChoiceError(BadChoiceError):
+    pass
 
 
 class SessionHasHunksError(AppError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart
@@ -109,6 +111,16 @@ CASES: dict[str, tuple[StepState, SessionConfig, Step]] = {
             "turns",
             3,
             "Stopped after 3 model calls, the limit of this session. Raise the limit to continue.",
+        ),
+    ),
+    "a subagent at its turn limit": (
+        StepState(USER, model_calls=3),
+        replace(TURNS, is_subagent=True),
+        Finish(
+            "limit",
+            "turns",
+            3,
+            "Stopped after 3 model calls, the limit of this subagent. It continues if it gets another message.",
         ),
     ),
 }

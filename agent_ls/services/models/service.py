@@ -33,7 +33,7 @@ from agent_ls.profiles.create import (
     with_optional_tools,
 )
 from agent_ls.profiles.options import DEFAULT_OPTIONS, ProfileOptions
-from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.errors import BadChoiceError, UnknownProviderChoiceError
 from agent_ls.services.models.default_model import DefaultModel, read_default_model, store_default_model
 from agent_ls.services.models.key_store import StoredCredentials
 from agent_ls.services.settings.model import ProviderSettings, Settings
@@ -473,8 +473,10 @@ def make_profile(
         return create_profile(provider, "" if provider == WALKTHROUGH else model, options=options)
     except UnknownProviderError as error:
         near = get_close_matches(error.provider.lower(), (*own, *VARIABLES), n=1, cutoff=0.7)
-        step = f"Did you mean {near[0]}?" if near else "Choose one of the listed providers."
-        raise BadChoiceError(str(UnknownProviderError(provider, own)), step) from None
+        message = str(UnknownProviderError(provider, own))
+        if near:
+            raise BadChoiceError(message, f"Did you mean {near[0]}?") from None
+        raise UnknownProviderChoiceError(message, "Choose one of the listed providers.") from None
     except ModelNeededError as error:
         raise BadChoiceError(
             str(error), "choose a model; `agent-ls models` lists the available models"
