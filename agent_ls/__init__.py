@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from agent_ls.llm.adapter import ProviderAdapter as ProviderAdapter
     from agent_ls.llm.errors import ConfigurationError as ConfigurationError
     from agent_ls.llm.generate import (
+        build_request as build_request,
         generate as generate,
         generate_object as generate_object,
         retry as retry,
@@ -169,7 +170,7 @@ _PLACES = {
         "library.tools": "tool",
         "llm.adapter": "ProviderAdapter",
         "llm.errors": "ConfigurationError",
-        "llm.generate": "generate generate_object retry stream stream_object",
+        "llm.generate": "build_request generate generate_object retry stream stream_object",
         "llm.messages": "ImagePart",
         "llm.requests": "Usage",
         "loop.calls.approval": "ApprovalAnswer BadReplacementError UnknownApprovalError",

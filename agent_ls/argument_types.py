@@ -42,7 +42,7 @@ HINTS: dict[str, str] = {
     "ImagePart": "pass agent_ls.ImagePart(url=...) or ImagePart(data)",
     "ToolDefinition": "pass ToolDefinition values, such as the `definition` of a CallableTool",
     "Message": "pass Message values, such as agent_ls.llm.user(text)",
-    "Request": "make the request with agent_ls.llm.build_request(model, prompt)",
+    "Request": "make the request with agent_ls.build_request(model, prompt)",
 }
 NAMED = 'pass it as adapters={"NAME": ...}, and provider="NAME"'
 """What to do with an adapter that is given in place of its name."""

@@ -88,6 +88,7 @@ OTHERS = [
     "Usage",
     "WorktreeFile",
     "__version__",
+    "build_request",
     "create_profile",
     "delete_session",
     "generate",

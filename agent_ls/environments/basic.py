@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from abc import abstractmethod
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TypeVar
@@ -33,6 +34,10 @@ from agent_ls.paths import is_within
 
 T = TypeVar("T")
 
+SHOWN_PATHS = 5
+
+log = logging.getLogger(__name__)
+
 
 class BasicEnvironment(TreeEnvironment):
     """An environment with the files of `files()`, written by `save`. Commands are refused, in the way the contract
@@ -48,12 +53,14 @@ class BasicEnvironment(TreeEnvironment):
     def __init__(self, working_directory: str = "/files") -> None:
         super().__init__(working_directory)
         self._saving = anyio.Lock()
+        self._has_left_out = False
 
     @abstractmethod
     async def files(self) -> Mapping[str, bytes]:
         """Return the contents of all files, newest first, by their path relative to the working directory.
 
-        Called for each read and search, so keep what is slow to get.
+        Called for each read and search, so keep what is slow to get. A path that leads out of the working directory is
+        left out, with a warning in the log.
         """
 
     def platform(self) -> str:
@@ -101,9 +108,20 @@ class BasicEnvironment(TreeEnvironment):
         if not _are_contents(found) and (misuse := find_misuse("files()", found, Mapping[str, bytes])):
             raise TypeError(": ".join(misuse))
         placed = {self._resolve(path): content for path, content in found.items()}
-        # A path such as "../../etc/passwd" leads out of the folder: such a file does not exist here.
         files = {path: it for path, it in placed.items() if is_within(path, self._root, "/")}
+        if len(files) < len(placed):
+            self._say_left_out(found)
         return FileTree(files, {self._root, *(parent for path in files for parent in parents(path))})
+
+    def _say_left_out(self, found: Mapping[str, bytes]) -> None:
+        """A path such as "../../etc/passwd" leads out of the folder: such a file does not exist here."""
+        outside = [path for path in found if not is_within(self._resolve(path), self._root, "/")]
+        if not self._has_left_out:
+            self._has_left_out = True
+            shown = ", ".join(map(repr, outside[:SHOWN_PATHS]))
+            log.warning(
+                "files(): %d paths are outside of %s and left out: %s", len(outside), self._root, shown
+            )
 
     def _check_writes(self, tree: FileTree, writes: Sequence[FileWrite]) -> list[FileState]:
         """Return the states before and after each write. Raises what `commit` raises, before anything is written."""

@@ -50,9 +50,15 @@ class FileTree:
 
 
 class TreeEnvironment(ABC):
-    """The reading half of an environment. `_root` is the absolute path of its only folder, with `/`."""
+    """The reading half of an environment. `_root` is the absolute path of its only folder, with `/`.
+
+    Raises:
+        TypeError: the path is not absolute.
+    """
 
     def __init__(self, root: str) -> None:
+        if not posixpath.isabs(root):
+            raise TypeError(f"working_directory: {root!r} is no absolute path: pass one such as '/project'")
         self._root = root
 
     @abstractmethod

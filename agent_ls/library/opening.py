@@ -16,6 +16,8 @@ import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.library.checks import absolute_folder, check_callbacks, rename_settings, typed
 from agent_ls.library.hints import with_program_hints
@@ -264,6 +266,16 @@ def _nothing() -> None:
     return None
 
 
+def _check_local(place: ExecutionEnvironment) -> None:
+    """Raise BadChoiceError if the environment is this machine, also in wrappers, and its folder does not exist."""
+    while isinstance(place, ForwardingEnvironment):
+        place = place.inner
+    if isinstance(place, LocalEnvironment) and not os.path.isdir(place.working_directory()):
+        raise BadChoiceError(
+            f"environment: there is no folder {place.working_directory()}", "pass a folder that exists"
+        )
+
+
 async def _open_in(
     environment: OwnEnvironment,
     manager: SessionManager,
@@ -272,6 +284,7 @@ async def _open_in(
     without: Sequence[str],
 ) -> LiveSession:
     """Start the program's environment, then open a session in its folder."""
+    _check_local(environment.inner)
     try:
         await environment.initialize()
         new = replace(new, workspace_folder=environment.working_directory())

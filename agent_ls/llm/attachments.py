@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from agent_ls.addresses import split_address
 from agent_ls.llm.errors import ConfigurationError, typed
+from agent_ls.llm.image_data import IMAGE_TYPES, type_by_content
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
 
 MAX_BYTES = 32 * 1024 * 1024  # more than any provider accepts in one request
@@ -49,7 +50,7 @@ def has_files(messages: tuple[Message, ...]) -> bool:
         for part in message.parts
         if part.__class__ is not TextPart
     ]
-    return any(map(_local_file, parts))
+    return any(_local_file(part) or _is_untyped(part) for part in parts)
 
 
 async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -73,14 +74,19 @@ async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 async def with_file(part: T) -> T:
     """Return an image, a document or audio with its file, if its `url` is a path or a file: address.
 
+    An image without media type gets the type of its content.
+
     Raises:
-        ConfigurationError: the file cannot be attached.
+        ConfigurationError: the file cannot be attached, or the part is not data or a url, with a known type.
     """
-    return await anyio.to_thread.run_sync(with_file_now, part) if _local_file(part) else part
+    has_work = _local_file(part) or _is_untyped(part)
+    return await anyio.to_thread.run_sync(with_file_now, part) if has_work else part
 
 
 def with_file_now(part: T) -> T:
     """Do the same as `with_file`. Blocks."""
+    if _is_untyped(part):
+        return _typed_image(part)
     place = _local_file(part)
     if place is None:
         return part
@@ -95,11 +101,28 @@ def with_file_now(part: T) -> T:
     return replace(part, data=loaded.data, media_type=loaded.media_type, url="", **named)  # type: ignore[type-var]  # checked
 
 
+def _is_untyped(part: object) -> bool:
+    return isinstance(part, ImagePart) and part.data is not None and not part.media_type
+
+
+def _typed_image(part: T) -> T:
+    if media_type := type_by_content(getattr(part, "data", b"")):
+        return replace(part, media_type=media_type)  # type: ignore[type-var]  # an ImagePart
+    raise ConfigurationError(
+        "an ImagePart has data of an unknown type",
+        hint=f"Pass ImagePart(data, media_type), such as {IMAGE_TYPES[0]}.",
+    )
+
+
 def _local_file(part: object) -> Path | None:
-    if not isinstance(part, ImagePart | DocumentPart | AudioPart) or part.data is not None:
+    if not isinstance(part, ImagePart | DocumentPart | AudioPart):
+        return None
+    kind = type(part).__name__
+    if part.data is not None:
+        if part.url:
+            raise ConfigurationError(f"an {kind} has both data and a url", hint="Pass only one of them.")
         return None
     if not part.url:
-        kind = type(part).__name__
         raise ConfigurationError(
             f"an {kind} has neither data nor a url", hint=f"Pass {kind}(data) or {kind}(url=...)."
         )

@@ -66,6 +66,15 @@ def each(name: str, places: Iterable[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize((name, "error"), cases)
 
 
+class Rows(agent_ls.BasicEnvironment):
+    def __init__(self, working_directory: str = "/files", rows: dict[str, bytes] | None = None) -> None:
+        super().__init__(working_directory)
+        self.rows = rows or {}
+
+    async def files(self) -> dict[str, bytes]:
+        return self.rows
+
+
 def place_with(**methods: Callable[..., Any]) -> agent_ls.MemoryEnvironment:
     """Return an environment of a program with these methods of its own."""
     made: agent_ls.MemoryEnvironment = type("Place", (agent_ls.MemoryEnvironment,), methods)(
@@ -228,6 +237,36 @@ async def test_a_failed_cleanup_is_one_error_that_hides_no_other(
                 if has_failed:
                     raise LookupError("of the body")
     assert has_failed or "cleanup raised" in str(caught.value)
+
+
+@pytest.mark.parametrize("environment", [agent_ls.MemoryEnvironment, Rows])
+def test_a_relative_working_directory_is_refused(environment: Any) -> None:
+    with pytest.raises(TypeError, match="working_directory"):
+        environment(working_directory="project")
+
+
+async def test_a_working_directory_that_an_own_method_returns_must_be_absolute(tmp_path: Path) -> None:
+    place = place_with(working_directory=lambda self: "project")
+    with pytest.raises(agent_ls.AppError, match="absolute"):
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), environment=place))
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+async def test_an_environment_of_a_missing_folder_is_refused(tmp_path: Path, is_wrapped: bool) -> None:
+    place: Any = agent_ls.LocalEnvironment(tmp_path / "none")
+    given = agent_ls.ReadOnlyEnvironment(place) if is_wrapped else place
+    with pytest.raises(agent_ls.AppError, match="none"):
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), environment=given))
+
+
+async def test_files_outside_of_the_folder_are_left_out_with_one_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    place = Rows(rows={"/abs": b"1", "../up": b"2", "in": b"3"})
+    with caplog.at_level(logging.WARNING, "agent_ls"):
+        assert [await place.file_exists(path) for path in ("/abs", "../up", "in")] == [False, False, True]
+    (record,) = caplog.records
+    assert "'/abs', '../up'" in record.getMessage()
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])

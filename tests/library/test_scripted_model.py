@@ -58,3 +58,16 @@ async def test_a_part_without_content_is_refused(tmp_path: Path, part: Any) -> N
             with pytest.raises(agent_ls.AppError, match="neither data nor a url"):
                 await session.ask("Look.", images=[part])
     assert model.requests == []
+
+
+async def test_subagents_can_have_a_script_of_their_own(tmp_path: Path) -> None:
+    main = agent_ls.ScriptedModel(("spawn_agent", {"task": "look"}), "Done.", "Done.")
+    other = agent_ls.ScriptedModel("Found.")
+    given: dict[str, Any] = {
+        "provider": "test",
+        "adapters": {"test": main, "sub": other},
+        "settings": {"models": {"subagents": "sub/x"}},
+    }
+    async with agent_ls.open_session(**options(tmp_path, main) | given) as session:
+        assert await session.ask("go") == "Done."
+    assert [request.provider for request in other.requests] == ["sub"]

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agent_ls.llm.attachments import MAX_BYTES, load_attachment
+from agent_ls.llm.attachments import MAX_BYTES, load_attachment, with_files
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
 from agent_ls.llm.providers.base import Codec
@@ -48,3 +49,35 @@ async def test_a_file_that_cannot_be_attached_is_refused_with_a_next_step(tmp_pa
         with pytest.raises(ConfigurationError, match=why) as raised:
             await load_attachment(tmp_path / name)
         assert raised.value.hint
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (b"\x89PNG data", "image/png"),
+        (b"\xff\xd8\xff data", "image/jpeg"),
+        (b"RIFF    WEBP", "image/webp"),
+    ],
+)
+async def test_an_image_without_a_type_gets_that_of_its_content(content: bytes, media_type: str) -> None:
+    message = Message(Role.USER, (TextPart("See."), ImagePart(content)))
+    (made,) = await with_files((message,))
+    assert made.parts[1] == ImagePart(content, media_type)
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize(
+    "part",
+    [
+        ImagePart(),
+        ImagePart(b"no picture"),
+        ImagePart(b"\x89PNG", "image/png", url="https://example.com/a.png"),
+        DocumentPart(b"%PDF", url="/a.pdf"),
+        AudioPart(),
+    ],
+)
+async def test_a_part_that_is_not_one_of_data_and_url_is_refused(part: Any) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        await with_files((Message(Role.USER, (part,)),))
+    assert raised.value.hint

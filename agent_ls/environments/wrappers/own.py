@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from anyio import CancelScope, current_time, get_cancelled_exc_class
@@ -65,6 +66,10 @@ class OwnEnvironment(ForwardingEnvironment):
         await self._call("initialize")
         for name in ("working_directory", "platform", "os_version"):
             self._facts[name] = await self._call(name)
+        folder = self.working_directory()
+        if not (PurePosixPath(folder).is_absolute() or PureWindowsPath(folder).is_absolute()):
+            wrong = WrongValueError(f"the result: {folder!r} is no absolute path")
+            raise self._failed("working_directory", wrong)
 
     async def cleanup(self) -> None:
         """Never raises: an error is kept in `cleanup_error`. The caller has shielded the call from cancellation."""
