@@ -79,6 +79,8 @@ ALLOWED: dict[str, set[str]] = {
     | {"environments.no_processes", "environments.globs", "environments.search", "environments.timed_search", "text"},
     "environments.basic": ENV_TYPES | {"environments.search", "environments.tree"},
     "environments.memory": ENV_TYPES | {"environments.tree"},
+    "environments.wrappers.own": ENV_TYPES
+    | {"environments.local.processes.output", "environments.wrappers", "own_code", "text"},
     "environments.wrappers": ENV_TYPES
     | {"environments.opened", "environments.sandbox", "environments.wrappers", "own_code", "text"},
     "environments.notebooks": ENV_TYPES | {"environments.opened"}

@@ -154,11 +154,9 @@ def open_session(
         AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
             says what to do.
     """
-    if resume and not stored:
-        raise BadChoiceError("resume: with stored=False there is no stored session", "leave out stored=False")
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
     check_callbacks(callbacks)
-    _check_folders(state_dir, beside)
+    _check_places(state_dir, beside, resume=resume, stored=stored)
     own = OwnEnvironment(environment) if environment else None
     parts = ProgramParts(
         adapters={name: _guarded(name, it) for name, it in (adapters or {}).items()},
@@ -227,8 +225,14 @@ def _create_manager(
     )
 
 
-def _check_folders(state_dir: str | Path | None, beside: Sequence[str | Path]) -> None:
-    """Raise BadChoiceError if the state folder is a file, or if a folder beside the workspace does not exist."""
+def _check_places(
+    state_dir: str | Path | None, beside: Sequence[str | Path], *, resume: str, stored: bool
+) -> None:
+    """Raise BadChoiceError if the state folder is a file or is needed, or if a folder beside the workspace does not
+    exist.
+    """
+    if resume and not stored:
+        raise BadChoiceError("resume: with stored=False there is no stored session", "leave out stored=False")
     if state_dir and os.path.isfile(os.path.expanduser(state_dir)):
         raise BadChoiceError(f"state_dir is a file: {state_dir}", "pass a folder, which may be new")
     for place in beside:

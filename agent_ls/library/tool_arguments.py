@@ -116,6 +116,6 @@ def _build(name: str, fields: Mapping[str, Any], where: str) -> type[Arguments]:
     except RecursionError as error:
         raise TypeError(f"{where}: a type that contains itself cannot be sent to models; {HINT}") from error
     except Exception as error:
-        reason = error_words(error).partition(" For further information")[0]
+        reason = error_words(error).partition(". ")[0]  # what follows is advice for the definition of models
         raise TypeError(f"{where}: its type cannot be sent to models ({reason}); {HINT}") from error
     return made

@@ -24,7 +24,7 @@ VALUES = [
     getattr(agent_ls, name)
     for name in agent_ls.__all__
     if dataclasses.is_dataclass(kind := getattr(agent_ls, name))
-    and kind not in (*get_args(agent_ls.Event), agent_ls.Tool, agent_ls.ProviderProfile)
+    and kind not in (*get_args(agent_ls.Event), agent_ls.Tool, agent_ls.ToolOutput, agent_ls.ProviderProfile)
 ]
 
 

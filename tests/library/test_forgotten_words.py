@@ -100,7 +100,7 @@ async def test_a_session_that_was_aborted_is_closed_at_once(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("mine2", "mine?"), ("antropic", "anthropic?"), ("nope", "listed")]
+    ("name", "hint"), [("mine2", "mine?"), ("antropic", "anthropic?"), ("nope", "adapters")]
 )
 async def test_an_unknown_provider_is_refused_with_those_of_the_program(
     tmp_path: Path, name: str, hint: str

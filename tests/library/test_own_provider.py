@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import agent_ls
+from agent_ls.llm import (
+    FinishReason,
+    ReasoningDelta,
+    StreamEvent,
+    StreamFinish,
+    TextDelta,
+    TextEnd,
+    TextStart,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallPart,
+    Usage,
+)
 from agent_ls.llm.messages import Role
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
@@ -132,3 +147,32 @@ async def test_changes_of_commands_below_a_wrapper_are_recorded_and_rolled_back(
     assert [path.name for path in folder.iterdir()] == ["a.txt"]
     assert (folder / "a.txt").read_text() == "a\n"
     assert any(line.startswith("run ") for line in said)
+
+
+WRONG_VALUE: Any = 5
+GOOD_END = StreamFinish(FinishReason("stop"), Usage(), {})
+WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
+    "TextDelta.text": (TextStart(0), TextDelta(0, WRONG_VALUE), GOOD_END),
+    "StreamFinish.finish_reason": (StreamFinish("stop", None, {}),),  # type: ignore[arg-type]
+    "StreamFinish.usage": (StreamFinish(FinishReason("stop"), {}, {}),),  # type: ignore[arg-type]
+    "StreamFinish.finish_reason.kind": (StreamFinish(FinishReason("end"), Usage(), {}),),  # type: ignore[arg-type]
+    "TextEnd.part": (TextStart(0), TextEnd(0, WRONG_VALUE), GOOD_END),
+    "ToolCallEnd.part.arguments": (ToolCallEnd(0, ToolCallPart("c", "shell", WRONG_VALUE)), GOOD_END),
+    "without TextStart": (TextDelta(0, "lost"), GOOD_END),
+    "without ReasoningStart": (TextStart(0), ReasoningDelta(0, "lost"), GOOD_END),
+    "without ToolCallStart": (ToolCallDelta(0, "{}"), GOOD_END),
+    "no TextEnd": (TextStart(0), TextDelta(0, "lost"), GOOD_END),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("named", WRONG_EVENTS)
+async def test_a_wrong_event_of_an_own_provider_is_an_error_that_names_it(tmp_path: Path, named: str) -> None:
+    async def stream(self: object, request: object) -> AsyncGenerator[Any]:
+        for event in WRONG_EVENTS[named]:
+            yield event
+
+    model = type("Odd", (FakeProvider,), {"stream": stream})()
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        with pytest.raises(agent_ls.TurnFailedError, match=rf"Odd\.stream: .*{re.escape(named)}"):
+            await session.ask("go")
+        assert session.state == "IDLE"

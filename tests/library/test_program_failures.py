@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,22 +12,7 @@ import anyio
 import pytest
 
 import agent_ls
-from agent_ls.environments.base import CommandOptions, ExecResult, OutputSink
 from agent_ls.environments.effects import CallEffect
-from agent_ls.environments.wrappers import own
-from agent_ls.llm import (
-    FinishReason,
-    ReasoningDelta,
-    StreamEvent,
-    StreamFinish,
-    TextDelta,
-    TextEnd,
-    TextStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallPart,
-    Usage,
-)
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from agent_ls.tools.base import Arguments, Prepared, ToolContext, ToolOutput
 from tests.library.sessions import call, options
@@ -64,15 +48,6 @@ def each(name: str, places: Iterable[str]) -> pytest.MarkDecorator:
     first, *others = places
     cases = [(first, error) for error in ERRORS] + [(place, "OSError") for place in others]
     return pytest.mark.parametrize((name, "error"), cases)
-
-
-class Rows(agent_ls.BasicEnvironment):
-    def __init__(self, working_directory: str = "/files", rows: dict[str, bytes] | None = None) -> None:
-        super().__init__(working_directory)
-        self.rows = rows or {}
-
-    async def files(self) -> dict[str, bytes]:
-        return self.rows
 
 
 def place_with(**methods: Callable[..., Any]) -> agent_ls.MemoryEnvironment:
@@ -239,87 +214,6 @@ async def test_a_failed_cleanup_is_one_error_that_hides_no_other(
     assert has_failed or "cleanup raised" in str(caught.value)
 
 
-@pytest.mark.parametrize("environment", [agent_ls.MemoryEnvironment, Rows])
-def test_a_relative_working_directory_is_refused(environment: Any) -> None:
-    with pytest.raises(TypeError, match="working_directory"):
-        environment(working_directory="project")
-
-
-async def test_a_working_directory_that_an_own_method_returns_must_be_absolute(tmp_path: Path) -> None:
-    place = place_with(working_directory=lambda self: "project")
-    with pytest.raises(agent_ls.AppError, match="absolute"):
-        await agent_ls.open_session(**options(tmp_path, FakeProvider(), environment=place))
-
-
-@pytest.mark.parametrize("is_wrapped", [False, True])
-async def test_an_environment_of_a_missing_folder_is_refused(tmp_path: Path, is_wrapped: bool) -> None:
-    place: Any = agent_ls.LocalEnvironment(tmp_path / "none")
-    given = agent_ls.ReadOnlyEnvironment(place) if is_wrapped else place
-    with pytest.raises(agent_ls.AppError, match="none"):
-        await agent_ls.open_session(**options(tmp_path, FakeProvider(), environment=given))
-
-
-async def test_files_outside_of_the_folder_are_left_out_with_one_warning(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    place = Rows(rows={"/abs": b"1", "../up": b"2", "in": b"3"})
-    with caplog.at_level(logging.WARNING, "agent_ls"):
-        assert [await place.file_exists(path) for path in ("/abs", "../up", "in")] == [False, False, True]
-    (record,) = caplog.records
-    assert "'/abs', '../up'" in record.getMessage()
-
-
-@pytest.mark.parametrize("is_terminal", [False, True])
-async def test_a_command_that_does_not_end_is_cancelled_at_its_time_limit(
-    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
-) -> None:
-    ended: list[str] = []
-    waits: list[bool] = []
-
-    class Watcher:
-        def report_terminal(self, terminal: object) -> None: ...
-
-        def report_waiting(self, waiting: bool) -> None:
-            waits.append(waiting)
-
-    async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
-        assert on_output
-        on_output("stdout", "begun\n")
-        if options.terminal:
-            options.terminal.report_waiting(True)
-            options.terminal.report_waiting(False)
-        try:
-            await anyio.sleep_forever()
-        finally:
-            ended.append(command)
-        raise AssertionError
-
-    monkeypatch.setattr(own, "GRACE_MS", 0)
-    place = own.OwnEnvironment(agent_ls.MemoryEnvironment({}, run_command=run))
-    await place.initialize()
-    heard: list[str] = []
-    given = CommandOptions(timeout_ms=1, terminal=Watcher() if is_terminal else None)
-    result = await place.exec_command("make", given, lambda _stream, text: heard.append(text))
-    assert result.timed_out and result.exit_code and result.note == own.CUT_OFF
-    assert (result.output, result.stdout, heard, ended) == ("begun\n", "begun\n", ["begun\n"], ["make"])
-    assert waits == ([True, False] if is_terminal else [])
-
-
-async def test_a_turn_goes_on_after_a_command_that_does_not_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
-        await anyio.sleep_forever()
-        raise AssertionError
-
-    monkeypatch.setattr(own, "GRACE_MS", 0)
-    place = agent_ls.MemoryEnvironment({}, run_command=run)
-    model = FakeProvider([call("shell", command="make", timeout_ms=1), text("One."), text("Two.")])
-    events, said = await two_turns(options(tmp_path, model, environment=place, mode="full", trusted=True))
-    (end,) = (event for event in events if event.kind == "tool_call_end")
-    assert (end.error_kind, said) == ("shell_timeout", "Two.")
-
-
 WRONG = {
     "read_bytes": "text",
     "commit": None,
@@ -394,35 +288,6 @@ async def coroutine(self: object, request: object) -> Any:
 
 async def no_events(self: object, request: object) -> AsyncGenerator[Any]:
     yield "a text"
-
-
-WRONG_VALUE: Any = 5
-GOOD_END = StreamFinish(FinishReason("stop"), Usage(), {})
-WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
-    "TextDelta.text": (TextStart(0), TextDelta(0, WRONG_VALUE), GOOD_END),
-    "StreamFinish.finish_reason": (StreamFinish("stop", None, {}),),  # type: ignore[arg-type]
-    "StreamFinish.usage": (StreamFinish(FinishReason("stop"), {}, {}),),  # type: ignore[arg-type]
-    "StreamFinish.finish_reason.kind": (StreamFinish(FinishReason("end"), Usage(), {}),),  # type: ignore[arg-type]
-    "TextEnd.part": (TextStart(0), TextEnd(0, WRONG_VALUE), GOOD_END),
-    "ToolCallEnd.part.arguments": (ToolCallEnd(0, ToolCallPart("c", "shell", WRONG_VALUE)), GOOD_END),
-    "without TextStart": (TextDelta(0, "lost"), GOOD_END),
-    "without ReasoningStart": (TextStart(0), ReasoningDelta(0, "lost"), GOOD_END),
-    "without ToolCallStart": (ToolCallDelta(0, "{}"), GOOD_END),
-    "no TextEnd": (TextStart(0), TextDelta(0, "lost"), GOOD_END),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("named", WRONG_EVENTS)
-async def test_a_wrong_event_of_an_own_provider_is_an_error_that_names_it(tmp_path: Path, named: str) -> None:
-    async def stream(self: object, request: object) -> AsyncGenerator[Any]:
-        for event in WRONG_EVENTS[named]:
-            yield event
-
-    model = type("Odd", (FakeProvider,), {"stream": stream})()
-    async with agent_ls.open_session(**options(tmp_path, model)) as session:
-        with pytest.raises(agent_ls.TurnFailedError, match=rf"Odd\.stream: .*{re.escape(named)}"):
-            await session.ask("go")
-        assert session.state == "IDLE"
 
 
 @pytest.mark.parametrize("stream", [no_generator, coroutine, no_events])

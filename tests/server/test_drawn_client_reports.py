@@ -67,7 +67,7 @@ URIS: list[Any] = [
     reported("sublimelsp/LSP#1966", "a:b.py", "a:b.py", "a%3Ab.py", id="colon"),
     reported("dylan-lang/lsp-dylan#49", "a b.py", "a%20b.py", "a%20b.py", id="blank"),
     reported("sourcegraph/javascript-typescript-langserver#422", "%test.js", "%25test.js", "%25test.js", id="percent"),
-    reported("microsoft/language-server-protocol#1330", "a%20b.py", "a%2520b.py", "a%2520b.py", id="escape in the name"),
+    reported("microsoft/language-server-protocol#1330", "a%20b.py", "a%2520b.py", "a%2520b.py", id="escape in a name"),
     reported("denoland/deno#30945", "é+@.py", "%C3%A9+@.py", "%c3%a9%2B%40.py", id="case of escapes"),
 ]  # fmt: skip
 
