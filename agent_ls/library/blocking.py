@@ -62,6 +62,8 @@ class BlockingIterator(Iterator[T]):
     items then does not keep the program from ending.
     """
 
+    _has_ended = True  # until it has begun
+
     def __init__(self, items: AsyncIterable[T], is_idle: Callable[[], bool] | None = None) -> None:
         self._loop = _loop_of_process()
         self._iterator = aiter(items)
@@ -92,7 +94,10 @@ class BlockingIterator(Iterator[T]):
 
     def __del__(self) -> None:
         if not self._has_ended:
-            self.close()
+            with suppress(
+                RuntimeError
+            ):  # in the thread of the event loop, which ends what nobody holds itself
+                self.close()
 
 
 async def _pull_next(iterator: AsyncIterator[Any], ended: object) -> Any:

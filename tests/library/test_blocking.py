@@ -213,9 +213,11 @@ def test_a_second_reader_of_an_iterator_gets_the_error_of_the_async_face() -> No
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(next, iterator)
         assert begun.wait(DEADLINE_S)
-        with pytest.raises(RuntimeError, match="already running"):
-            next(iterator)
-        go_on.set()
+        try:
+            with pytest.raises(RuntimeError, match="already running"):
+                next(iterator)
+        finally:
+            go_on.set()
         assert first.result() == 1
     assert list(iterator) == [] == list(iterator)
 
