@@ -12,7 +12,6 @@ from anyio.abc import TaskGroup
 from agent_ls.argument_types import find_misuse
 from agent_ls.library.program_calls import call_program
 from agent_ls.library.streams import with_origin
-from agent_ls.loop.budget import GO_ON
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.types import (
@@ -132,7 +131,7 @@ class Replies:
 
     async def _extend(self, question: QuestionAsked) -> None:
         goes_on, reason = await self._ask("extend_limit", question, bool)
-        self._give(question, (GO_ON,) if goes_on is True else (), reason)
+        self._give(question, question.choices[:1] if goes_on is True else (), reason)  # the first goes on
 
     async def _reply(self, question: QuestionAsked) -> None:
         answer, reason = await self._ask("answer", question, ANSWERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -150,6 +152,24 @@ async def test_a_turn_continues_past_a_limit_as_often_as_the_callback_allows(tmp
         events = [event async for event in session.run("go")]
     assert len(model.requests) == 2 and len(asked) == 2 and "15 tokens" in asked[0]
     assert [event.reason for event in events if isinstance(event, ProcessingEnd)] == ["limit"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_extend_limit_decides_whether_a_session_goes_on_without_a_log(
+    goes_on: bool, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    model = FakeProvider([text("Hello."), call("shell", command="touch made"), text("Done.")])
+    given = options(tmp_path, model, mode="full", state_dir=state, extend_limit=lambda question: goes_on)
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("hello")
+        shutil.rmtree(state)
+        state.write_text("")  # nothing can be written there
+        events = [event async for event in session.run("go")]
+    reasons = [event.reason for event in events if isinstance(event, ProcessingEnd)]
+    assert reasons == ["completed" if goes_on else "error"]
+    assert (tmp_path / "project" / "made").exists() == goes_on
 
 
 @pytest.mark.parametrize("limit", ["maxTurns", "maxToolRoundsPerInput"])
