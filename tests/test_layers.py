@@ -20,7 +20,7 @@ PACKAGE = ROOT / "agent_ls"
 LLM_TYPES = {"llm.messages", "llm.requests", "llm.stream", "llm.errors"}
 ENV_TYPES = {"argument_types", "paths", "environments.base", "environments.errors", "environments.effects"}
 
-EVERYWHERE = {"patterns"}
+EVERYWHERE = {"patterns", "near_names"}
 
 # package or module -> permitted imports of agent_ls (a name permits everything below it). The longest match
 # counts.
@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
     "memo": set(),
+    "near_names": set(),
     "patterns": set(),
     "package_files": set(),
     "paths": set(),

@@ -6,9 +6,9 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
+from agent_ls.near_names import did_you_mean
 from agent_ls.patterns import regex
 
 _HEADING = regex(r"^#{1,6} ")
@@ -39,9 +39,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     name = options.page.removeprefix("docs/").removesuffix(".md").lower()
     if name not in pages:
-        alike = get_close_matches(name, pages, n=1, cutoff=0.5)
-        hint = f"; did you mean {alike[0]}?" if alike else "; `agent-ls docs` lists the pages"
-        print(f"agent-ls docs: there is no page {options.page}{hint}", file=sys.stderr)
+        hint = did_you_mean(name, pages, 0.5) or "`agent-ls docs` lists the pages"
+        print(f"agent-ls docs: there is no page {options.page}; {hint}", file=sys.stderr)
         return 2
     text = pages[name].read_text("utf-8")
     if options.section:

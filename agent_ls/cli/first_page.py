@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from agent_ls.cli.parser import closest
+from agent_ls.near_names import nearest
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Start": ("demo", "keys", "doctor", "nvim-path", "completions"),
@@ -49,7 +49,7 @@ def first_page(commands: Mapping[str, str], *, is_short: bool) -> str:
 
 def unknown_command(name: str, commands: Iterable[str]) -> str:
     """Return the error for a command that does not exist: what is wrong, then what to do."""
-    if near := closest(name, commands):
+    if near := nearest(name, commands, 0.5):
         hint = f"did you mean `agent-ls {near}`?"
     elif " " in name:
         hint = "to run a prompt, write `agent-ls exec` before it"

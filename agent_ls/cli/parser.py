@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from agent_ls.near_names import did_you_mean, nearest
 from agent_ls.patterns import regex
 
 _MISSING = regex(r"the following arguments are required: (?P<names>.+)")
@@ -66,7 +67,7 @@ class Parser(argparse.ArgumentParser):
         """Return what is wrong with arguments that are too many, and what to do."""
         options = [word.partition("=")[0] for word in others if word.startswith("-")]
         if options:
-            near = closest(options[0], self._option_string_actions, 0.75)
+            near = nearest(options[0], self._option_string_actions, 0.75)
             return f"there is no option {options[0]}", f"did you mean {near}?" if near else ""
         if any(action.dest == "prompt" for action in self._actions):
             return "the prompt is more than one argument", "write it in quotation marks"
@@ -93,17 +94,10 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def closest(given: str, known: Iterable[str], similarity: float = 0.5) -> str:
-    """Return the name that the user may have meant; "" if none has this similarity."""
-    from difflib import get_close_matches  # imported here, because servers start faster without it
-
-    return next(iter(get_close_matches(given, list(known), n=1, cutoff=similarity)), "")
-
-
 def _hint(given: str, choices: Iterable[str]) -> str:
     known = list(choices)
-    near = closest(given, known)
-    return f"choose one of {', '.join(known)}" + (f"; did you mean {near}?" if near else "")
+    hints = (f"choose one of {', '.join(known)}", did_you_mean(given, known, 0.5))
+    return "; ".join(filter(None, hints))
 
 
 def _word(name: str) -> str:

@@ -5,7 +5,6 @@ a site.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from agent_ls.headless.terminal import Lines, ask
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 from agent_ls.mcp.names import to_identifier, tool_name
+from agent_ls.near_names import did_you_mean
 from agent_ls.policy.calls import NETWORK_TOOLS
 from agent_ls.policy.fetches import id_of_site
 from agent_ls.policy.path_rules import parse_path_rule
@@ -130,7 +130,7 @@ async def _rule_of(live: LiveSession, text: str, environ: Mapping[str, str]) -> 
     if not rule_id or not await anyio.to_thread.run_sync(_is_command, text.split()[0], folder, environ):
         if live.servers and text in await anyio.to_thread.run_sync(live.servers.names):
             raise _refused(text, "is the name of a server", f"--allow '{text}__*' allows all of its tools")
-        hint = _find_nearest(text, {*registry.names(), *own_names()}) or _FORMS
+        hint = did_you_mean(text, sorted({*registry.names(), *own_names()})) or _FORMS
         raise _refused(text, "is neither the name of a tool nor of a program on PATH", hint)
     return rule_id
 
@@ -182,11 +182,6 @@ def _is_command(word: str, folder: str, environ: Mapping[str, str]) -> bool:
     if "/" in word or "\\" in word:
         return (Path(folder) / word).exists()
     return find_on(word, environ.get("PATH"), folder) is not None
-
-
-def _find_nearest(text: str, names: set[str]) -> str:
-    near = get_close_matches(text, sorted(names), n=1)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 def _refused(text: str, why: str, hint: str) -> BadChoiceError:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import MappingProxyType
 
+from agent_ls.near_names import did_you_mean
 from agent_ls.policy.situation import Mode
 
 STILL_ASKED = "`agent-ls docs modes` lists what mode full still asks about"
@@ -37,9 +37,8 @@ class UnknownModeError(Exception):
     """There is no mode of this name. The message lists the modes."""
 
     def __init__(self, name: str) -> None:
-        near = get_close_matches(name.lower(), MODES, n=1)
-        words = f"; did you mean {near[0]}?" if near else ""
-        super().__init__(f"there is no mode {name!r}: choose {', '.join(MODES)}{words}")
+        words = (f"choose {', '.join(MODES)}", did_you_mean(name.lower(), MODES))
+        super().__init__(f"there is no mode {name!r}: {'; '.join(filter(None, words))}")
         self.name = name
 
 

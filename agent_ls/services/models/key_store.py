@@ -7,11 +7,11 @@ over a stored key. `keys.json` in the state folder lists the providers; without 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from agent_ls.llm.client import supported_providers
 from agent_ls.llm.credentials import Credentials, take_keys_from_environment
+from agent_ls.near_names import did_you_mean
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.secret_store import Keyring, SecretStore, StoredKey, open_ring as open_ring
 from agent_ls.services.settings.state_folder import state_folder
@@ -50,9 +50,8 @@ class KeyStore(SecretStore):
 def unknown_provider(name: str) -> BadChoiceError:
     """Return the error about a name that no provider has."""
     known = supported_providers()
-    near = get_close_matches(name.lower(), known, n=1)
-    hint = f"choose one of {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
-    return BadChoiceError(f"no provider is named {name!r}", hint)
+    hints = (f"choose one of {', '.join(known)}", did_you_mean(name.lower(), known))
+    return BadChoiceError(f"no provider is named {name!r}", "; ".join(filter(None, hints)))
 
 
 def protect_keys() -> None:

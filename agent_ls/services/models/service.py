@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +20,7 @@ from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
 from agent_ls.llm.providers.options import string_list
+from agent_ls.near_names import nearest
 from agent_ls.profiles.base import ProviderProfile, unknown_cost
 from agent_ls.profiles.create import (
     PROFILES,
@@ -472,10 +472,10 @@ def make_profile(
     try:
         return create_profile(provider, "" if provider == WALKTHROUGH else model, options=options)
     except UnknownProviderError as error:
-        near = get_close_matches(error.provider.lower(), (*own, *VARIABLES), n=1, cutoff=0.7)
+        near = nearest(error.provider.lower(), (*own, *VARIABLES), 0.7)
         message = str(UnknownProviderError(provider, own))
         if near:
-            raise BadChoiceError(message, f"Did you mean {near[0]}?") from None
+            raise BadChoiceError(message, f"Did you mean {near}?") from None
         raise UnknownProviderChoiceError(message, "Choose one of the listed providers.") from None
     except ModelNeededError as error:
         raise BadChoiceError(

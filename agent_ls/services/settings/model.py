@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -18,6 +17,7 @@ from agent_ls.llm.requests import CHARS_PER_TOKEN
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.loop.config import KEEP_MAX, KEEP_MIN, ContextConfig
 from agent_ls.mcp.entry import ServerEntry
+from agent_ls.near_names import nearest
 
 
 class _Section(BaseModel):
@@ -463,12 +463,12 @@ def _suggest_name(place: Sequence[str]) -> str:
     *above, name = place
     known = {".".join((*section, field)): field for section, field in _names(Settings)}
     here = [field for section, field in _names(Settings) if _is_place(section, above)]
-    others = [name] if name in known.values() else get_close_matches(name, known.values(), n=1)
-    near = [] if name in others else get_close_matches(name, here, n=1)
-    if not near and others:
-        near = [dotted for dotted, field in known.items() if field == others[0]][:1]
+    other = name if name in known.values() else nearest(name, known.values())
+    near = "" if name == other else nearest(name, here)
+    if not near and other:
+        near = next(dotted for dotted, field in known.items() if field == other)
     if near:
-        return f" (did you mean {near[0]}?)"
+        return f" (did you mean {near}?)"
     return f" ({'.'.join(above)} has {', '.join(here)})" if above and here else ""
 
 

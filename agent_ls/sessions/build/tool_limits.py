@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from agent_ls.features.tools.yaml_tools import kinds_of, own_kinds, own_kinds_by_native_name
+from agent_ls.near_names import nearest
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import Settings
 from agent_ls.tools.registry import ToolRegistry
@@ -70,5 +70,5 @@ def _find_unknown(before: str, names: Iterable[str], known: list[str]) -> list[s
 
 
 def _suggest(name: str, known: list[str]) -> str:
-    near = own_kinds_by_native_name().get(name) or next(iter(get_close_matches(name, known, n=1)), "")
+    near = own_kinds_by_native_name().get(name) or nearest(name, known)
     return f" (did you mean {near}?)" if near else ""
