@@ -63,7 +63,7 @@ async def test_limits_and_times_apply_to_an_open_session(tmp_path: Path) -> None
 
 @pytest.mark.req("L2")
 def test_each_session_config_field_can_be_changed_by_a_setting() -> None:
-    """When every setting differs from its default, so does every field of the session config."""
+    """When every setting differs from its default, so does every field of the config but the one of subagents."""
     others = {
         "maxTurns": 1, "maxToolRoundsPerInput": 1, "defaultCommandTimeoutMs": 1, "maxCommandTimeoutMs": 1,
         "toolOutputLimits": {"shell": 1}, "toolLineLimits": {"shell": 1}, "userInstructions": "x",
@@ -77,7 +77,7 @@ def test_each_session_config_field_can_be_changed_by_a_setting() -> None:
         field.name
         for field in fields(config)
         if getattr(config, field.name) == getattr(SessionConfig(), field.name)
-    ] == []
+    ] == ["is_subagent"]
 
 
 async def test_changed_process_and_read_limits_apply_to_an_open_session(tmp_path: Path) -> None:
