@@ -205,7 +205,7 @@ def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: 
     if found.is_read_only and not effect.input_of and situation.confinement == "failed":
         return "The command failed while it was confined to reading, and would now run again without confinement."
     if found.is_read_only and not effect.input_of:
-        return "The command seems to be read-only, but this machine cannot confine the command to reading."
+        return "The command seems to be read-only, but the machine that runs it cannot confine it to reading."
     what = (
         f"input for process {effect.input_of}"
         if effect.input_of
