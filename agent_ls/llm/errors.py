@@ -28,6 +28,7 @@ message contains a request body, a header or a key, but only provider, model, st
 
 from __future__ import annotations
 
+from math import inf
 from typing import TypeGuard
 
 from agent_ls.argument_types import checked
@@ -194,3 +195,15 @@ class NoObjectGeneratedError(LlmError):
             message, provider=provider, model=model, hint="Ask again, or simplify the schema or the request."
         )
         self.text = text
+
+
+def valid_delay_s(value: object) -> float | None:
+    """Return a number of seconds as it is; None if it is no number, negative, infinite or NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value < inf else None
+
+
+def asked_delay_s(error: LlmError) -> float | None:
+    """Return the seconds that the provider asks to wait; None if it gives no time, or none that can be waited."""
+    return valid_delay_s(error.retry_after_s)

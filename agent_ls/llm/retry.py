@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_ls.llm.errors import LlmError, ModelLoadingError
+from agent_ls.llm.errors import LlmError, ModelLoadingError, asked_delay_s
 
 LOADING_RETRIES = 40
 """A large model may take six minutes to load: retries after 1, 2, 4, 8 and then 10 seconds."""
@@ -29,14 +29,15 @@ class RetryPolicy:
 def retry_delay_s(error: LlmError, attempt: int, policy: RetryPolicy, random: float) -> float | None:
     """Return the delay after the failed attempt `attempt` (counted from 0), or None: do not retry.
 
-    `random` is in [0, 1). A provider's Retry-After replaces the computed delay. If Retry-After exceeds `max_delay_s`,
+    `random` is in [0, 1). A valid Retry-After of the provider replaces the computed delay. If it exceeds `max_delay_s`,
     there is no retry, and the error says how long to wait.
     """
     is_loading = isinstance(error, ModelLoadingError) and policy.max_retries > 0
     if not error.retryable or attempt >= (LOADING_RETRIES if is_loading else policy.max_retries):
         return None
-    if error.retry_after_s is not None:
-        return error.retry_after_s if error.retry_after_s <= policy.max_delay_s else None
+    asked_s = asked_delay_s(error)
+    if asked_s is not None:
+        return asked_s if asked_s <= policy.max_delay_s else None
     most = min(policy.max_delay_s, _LOADING_MAX_DELAY_S) if is_loading else policy.max_delay_s
     delay = min(policy.base_delay_s * policy.factor ** min(attempt, 30), most)
     return delay * (1 + policy.jitter * (2 * random - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import agent_ls
 from agent_ls.llm import (
     FinishReason,
+    RateLimitError,
     ReasoningDelta,
     StreamEvent,
     StreamFinish,
@@ -176,3 +178,13 @@ async def test_a_wrong_event_of_an_own_provider_is_an_error_that_names_it(tmp_pa
         with pytest.raises(agent_ls.TurnFailedError, match=rf"Odd\.stream: .*{re.escape(named)}"):
             await session.ask("go")
         assert session.state == "IDLE"
+
+
+@pytest.mark.parametrize("asked_s", [-5, math.nan, math.inf])
+async def test_a_delay_of_an_own_provider_that_is_no_time_is_ignored(asked_s: float, tmp_path: Path) -> None:
+    slow = RateLimitError("slow", retry_after_s=asked_s)
+    slow.retryable = False
+    async with agent_ls.open_session(**options(tmp_path, agent_ls.ScriptedModel(slow, "ok"))) as session:
+        with pytest.raises(agent_ls.TurnFailedError) as failed:
+            await session.ask("Hi")
+        assert failed.value.kind == "rate_limit" and " wait " not in failed.value.hint

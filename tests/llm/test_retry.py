@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from math import inf, nan
+
 import pytest
 
 from agent_ls.llm.errors import AuthenticationError, LlmError, NetworkError, RateLimitError
@@ -22,6 +24,9 @@ CASES: dict[str, tuple[LlmError, int, float, float | None]] = {
     "told to wait not at all": (limited(0), 0, 0.5, 0.0),
     "told to wait as long as we may": (limited(60), 0, 0.5, 60.0),
     "told to wait too long": (limited(61), 0, 0.5, None),
+    "asked for a negative time": (limited(-5), 0, 0.5, 1.0),
+    "asked for no number": (limited(nan), 0, 0.5, 1.0),
+    "asked to wait without end": (limited(inf), 0, 0.5, 1.0),
     "not retryable": (AuthenticationError("no"), 0, 0.5, None),
 }
 

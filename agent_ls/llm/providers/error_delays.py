@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agent_ls.llm.errors import valid_delay_s
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.patterns import regex
 
@@ -58,7 +59,6 @@ def retry_after_s(head: ReplyHead) -> float | None:
 
 def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        return valid_delay_s(float(text))
     except ValueError:
         return None
-    return value if 0 <= value < float("inf") else None

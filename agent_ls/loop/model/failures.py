@@ -22,6 +22,7 @@ from agent_ls.llm.errors import (
     RequestTimeoutError,
     RunawayError,
     StreamError,
+    asked_delay_s,
 )
 from agent_ls.llm.requests import FinishReason
 from agent_ls.loop.events.types import Error, UserAction, Warning
@@ -117,7 +118,7 @@ def visible(message: str) -> str:
 
 def _wait_hint(error: LlmError) -> str:
     """Return the hint to wait as long as the provider asks, rounded up; "" if the provider gives no time."""
-    wait_s = ceil(error.retry_after_s or 0)
+    wait_s = ceil(asked_delay_s(error) or 0)
     if not wait_s:
         return ""
     words = f"{wait_s} s" if wait_s < 120 else f"{ceil(wait_s / 60)} minutes"
