@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from agent_ls.argument_types import find_misuse
+from agent_ls.llm.requests import Usage, wrong_amounts
 from agent_ls.llm.stream import (
     ReasoningDelta,
     ReasoningEnd,
@@ -40,7 +41,8 @@ class EventOrder:
         """Check the next event.
 
         Raises:
-            WrongValueError: it is no event, a field has a wrong type, or the part of a delta has not begun.
+            WrongValueError: it is no event, a field has a wrong type, the part of a delta has not begun, or the
+                usage has a negative or infinite value.
         """
         kind = type(event)
         if kind not in EVENTS:
@@ -60,11 +62,18 @@ class EventOrder:
                     )
             case TextEnd(index) | ReasoningEnd(index) | ToolCallEnd(index):
                 self._open.pop(index, None)
-            case StreamFinish():
+            case StreamFinish(usage=usage):
                 self._check_ended()
+                check_amounts(usage)
 
     def _check_ended(self) -> None:
         """A tool call that the output limit cut off has no end; a text without its end would be lost."""
         for index, start in self._open.items():
             if end := _ENDS.get(start):
                 raise WrongValueError(f"it yielded StreamFinish, but no {end.__name__}({index}, …)")
+
+
+def check_amounts(usage: Usage | None) -> None:
+    """Raise a WrongValueError for a count or a cost that no limit could count."""
+    for name in wrong_amounts(usage) if usage else ():
+        raise WrongValueError(f"usage.{name} is {getattr(usage, name)}; it must be 0 or more, and finite")

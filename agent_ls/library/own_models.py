@@ -13,7 +13,7 @@ import anyio.lowlevel
 from anyio import get_cancelled_exc_class
 
 from agent_ls.argument_types import find_misuse
-from agent_ls.library.event_order import EventOrder
+from agent_ls.library.event_order import EventOrder, check_amounts
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.errors import LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.requests import Request, Response, Usage
@@ -48,6 +48,7 @@ class OwnAdapter:
                 response = await self._inner.complete(request)
             if misuse := find_misuse("the result", response, Response):
                 raise WrongValueError(misuse[0])
+            check_amounts(response.usage)
         except (Exception, get_cancelled_exc_class()) as error:
             await self._raise("complete", error)
             raise

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agent_ls.argument_types import find_misuse
+from agent_ls.library.event_order import check_amounts
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import TextPart, ToolCallPart
@@ -47,6 +48,7 @@ class ScriptedModel:
             _check(number, answer)
         if misuse := find_misuse("usage", usage, Usage):
             raise TypeError(": ".join(misuse))
+        check_amounts(usage)
         self.requests: list[Request] = []
         self._answers = answers
         self._usage = usage

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from agent_ls.argument_types import find_misuse
 from agent_ls.llm.errors import ConfigurationError
@@ -12,6 +12,9 @@ from agent_ls.llm.messages import JsonObject, Message, ToolCallPart
 from agent_ls.patterns import regex
 
 _N = TypeVar("_N", int, float)
+
+MAX_AMOUNT = 10**15
+"""Largest number of tokens or US dollars that one usage may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,24 @@ class Usage:
             _add(self.cache_write_tokens, other.cache_write_tokens),
             _add(self.reported_cost_usd, other.reported_cost_usd),
         )
+
+
+def is_amount(value: float) -> bool:
+    """Return whether a count or a cost can be added to others: neither negative nor NaN nor beyond MAX_AMOUNT."""
+    return 0 <= value <= MAX_AMOUNT
+
+
+def wrong_amounts(usage: Usage) -> list[str]:
+    """Return the names of the fields whose values `is_amount` refuses."""
+    values = {field.name: getattr(usage, field.name) for field in fields(usage)}
+    return [name for name, value in values.items() if value is not None and not is_amount(value)]
+
+
+def known_usage(usage: Usage) -> Usage:
+    """Return the usage with each wrong amount as if it was not reported."""
+    wrong = wrong_amounts(usage)
+    unreported: dict[str, Any] = {field.name: field.default for field in fields(Usage) if field.name in wrong}
+    return replace(usage, **unreported) if wrong else usage
 
 
 def _add(a: _N | None, b: _N | None) -> _N | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
-from agent_ls.llm.requests import Usage
+from agent_ls.llm.requests import Usage, is_amount
 from agent_ls.loop.seams import Clock
 
 
@@ -24,6 +24,7 @@ class Spending:
     known_usd: float = field(init=False)
 
     def __post_init__(self) -> None:
+        self.cost_usd = known_cost(self.cost_usd)
         self.known_usd = self.cost_usd or 0.0
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
@@ -31,6 +32,11 @@ class Spending:
         self.known_usd += cost_usd or 0.0
         known = self.cost_usd is not None and cost_usd is not None
         self.cost_usd = (self.cost_usd or 0.0) + (cost_usd or 0.0) if known else None
+
+
+def known_cost(cost_usd: float | None) -> float | None:
+    """Return a cost that a limit can count; None (unknown) for a negative or infinite cost, and for NaN."""
+    return None if cost_usd is None or not is_amount(cost_usd) else cost_usd
 
 
 GO_ON = "Go on"

@@ -16,8 +16,8 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import LlmError, RequestTooLargeError
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.llm.requests import FinishReason, Request, Usage
-from agent_ls.loop.budget import UNKNOWN_PRICE
+from agent_ls.llm.requests import FinishReason, Request, Usage, known_usage
+from agent_ls.loop.budget import UNKNOWN_PRICE, known_cost
 from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
@@ -554,7 +554,8 @@ class TurnLoop:
         """Emit the usage of a model call in a turn with `profile`. `by` is the profile of the model that
         answered, if it is not `profile`.
         """
-        cost_usd, spending = (by or profile).cost_usd(usage), self._shared.spending
+        usage, spending = known_usage(usage), self._shared.spending
+        cost_usd = known_cost((by or profile).cost_usd(usage))
         if (
             cost_usd is None
             and spending.cost_usd is not None

@@ -151,6 +151,10 @@ async def test_changes_of_commands_below_a_wrapper_are_recorded_and_rolled_back(
     assert any(line.startswith("run ") for line in said)
 
 
+def costing(cost_usd: float) -> Usage:
+    return Usage(10, 5, reported_cost_usd=cost_usd)
+
+
 WRONG_VALUE: Any = 5
 GOOD_END = StreamFinish(FinishReason("stop"), Usage(), {})
 WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
@@ -160,6 +164,10 @@ WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
     "StreamFinish.finish_reason.kind": (StreamFinish(FinishReason("end"), Usage(), {}),),  # type: ignore[arg-type]
     "TextEnd.part": (TextStart(0), TextEnd(0, WRONG_VALUE), GOOD_END),
     "ToolCallEnd.part.arguments": (ToolCallEnd(0, ToolCallPart("c", "shell", WRONG_VALUE)), GOOD_END),
+    "usage.input_tokens is -10": (StreamFinish(FinishReason("stop"), Usage(-10), {}),),
+    "usage.reported_cost_usd is nan": (StreamFinish(FinishReason("stop"), costing(math.nan), {}),),
+    "usage.reported_cost_usd is inf": (StreamFinish(FinishReason("stop"), costing(math.inf), {}),),
+    "usage.reported_cost_usd is -0.1": (StreamFinish(FinishReason("stop"), costing(-0.1), {}),),
     "without TextStart": (TextDelta(0, "lost"), GOOD_END),
     "without ReasoningStart": (TextStart(0), ReasoningDelta(0, "lost"), GOOD_END),
     "without ToolCallStart": (ToolCallDelta(0, "{}"), GOOD_END),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -150,3 +151,19 @@ def test_the_message_of_a_limit_names_its_exact_value(limits: UseLimits, words: 
     spending.add(Usage(), 1.0)
     reached = budget.reached(limits)
     assert reached and reached.message.endswith(words)
+
+
+@pytest.mark.parametrize("cost_usd", [math.nan, math.inf, -0.1])
+async def test_a_cost_that_cannot_be_counted_is_an_unknown_price(cost_usd: float) -> None:
+    provider = FakeProvider([[text("Done."), end("stop", Usage(90, -10))]])
+    config = limited(cost_usd_per_session=1)
+    async with running_session(provider, config=config, cost_usd=lambda usage: cost_usd) as b:
+        b.session.submit("go")
+        await b.idle()
+        assert [it.code for it in b.recorder.of(Warning)] == ["unknown_price"]
+        assert (b.session.cost_usd, b.session.usage.total_tokens) == (None, 90)
+
+
+def test_a_stored_cost_that_cannot_be_counted_is_unknown() -> None:
+    spending = Spending(cost_usd=math.inf)
+    assert (spending.cost_usd, spending.known_usd) == (None, 0)

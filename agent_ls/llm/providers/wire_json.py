@@ -9,6 +9,7 @@ from math import isfinite
 from pydantic_core import from_json, to_json
 
 from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.requests import is_amount
 from agent_ls.memo import Memo
 from agent_ls.patterns import regex
 
@@ -20,6 +21,8 @@ MAX_MEMBERS = 1_000  # a body with more members is encoded without the cache
 
 # Only `\u` escapes produce lone surrogates. Few events have such escapes, so most events need no repair.
 _SURROGATE = regex(r"\\u[dD][89a-fA-F]")
+
+_COUNT = regex(r"[0-9]{1,20}")
 
 
 def parse_object(text: str | bytes) -> JsonObject | None:
@@ -170,12 +173,12 @@ def int_at(value: JsonObject, key: str) -> int | None:
 
 
 def count_at(value: JsonObject, *keys: str) -> int | None:
-    """Return the first count at one of the keys, None if there is none. Some servers write it as text."""
+    """Return the first possible count at one of the keys, None if there is none. Some servers write it as text."""
     found = (
-        int_at(value, key) if not text_at(value, key).isdecimal() else int(text_at(value, key))
+        int(written) if _COUNT.fullmatch(written := text_at(value, key)) else int_at(value, key)
         for key in keys
     )
-    return next((count for count in found if count is not None and count >= 0), None)
+    return next((count for count in found if count is not None and is_amount(count)), None)
 
 
 def arguments_at(value: JsonObject, key: str) -> JsonObject:

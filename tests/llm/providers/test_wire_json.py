@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, strategies as st
 
-from agent_ls.llm.messages import JsonValue
+from agent_ls.llm.messages import JsonObject, JsonValue
+from agent_ls.llm.providers.anthropic.response import usage as claude_usage
+from agent_ls.llm.providers.gemini.response import usage as gemini_usage
+from agent_ls.llm.providers.openai_chat.response import usage as chat_usage
+from agent_ls.llm.providers.openai_responses.response import usage as responses_usage
 from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     arguments_object,
@@ -18,6 +23,7 @@ from agent_ls.llm.providers.wire_json import (
     parse_object,
     text_at,
 )
+from agent_ls.llm.requests import Usage
 
 
 @pytest.mark.parametrize(
@@ -110,3 +116,15 @@ def test_json_readers_treat_values_of_a_wrong_type_as_absent() -> None:
     assert text_at(wire, "s") == ""
     assert list(objects_at(wire, "l")) == [{"x": 1}]
     assert list(objects_at(wire, "o")) == []
+
+
+COUNTS = ("prompt_tokens", "promptTokenCount", "input_tokens", "candidatesTokenCount", "output_tokens")
+
+
+@pytest.mark.parametrize("usage", [chat_usage, claude_usage, gemini_usage, responses_usage])
+@pytest.mark.parametrize("value", ["-10", "1e999", "-1e999", "NaN", "1" + 400 * "0", f'"{5000 * "9"}"'])
+@pytest.mark.req("H18")
+def test_token_counts_that_cannot_be_counted_are_unknown(
+    usage: Callable[[JsonObject], Usage], value: str
+) -> None:
+    assert usage({name: json.loads(value) for name in COUNTS}).total_tokens == 0

@@ -25,7 +25,7 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.rate_limits import parse_count
 from agent_ls.llm.providers.wire_json import (
     arguments_at,
-    int_at,
+    count_at,
     json_text,
     object_at,
     objects_at,
@@ -166,11 +166,11 @@ def _counted(wire: JsonObject) -> Usage:
     rounds = list(objects_at(wire, "iterations"))
     if any(text_at(row, "type") == "compaction" for row in rounds):
         return sum((_counted({**row, "iterations": []}) for row in rounds), Usage())
-    read, write = int_at(wire, "cache_read_input_tokens"), int_at(wire, "cache_creation_input_tokens")
+    read, write = count_at(wire, "cache_read_input_tokens"), count_at(wire, "cache_creation_input_tokens")
     return Usage(
-        input_tokens=(int_at(wire, "input_tokens") or 0) + (read or 0) + (write or 0),
-        output_tokens=int_at(wire, "output_tokens") or 0,
-        reasoning_tokens=int_at(object_at(wire, "output_tokens_details"), "thinking_tokens"),
+        input_tokens=(count_at(wire, "input_tokens") or 0) + (read or 0) + (write or 0),
+        output_tokens=count_at(wire, "output_tokens") or 0,
+        reasoning_tokens=count_at(object_at(wire, "output_tokens_details"), "thinking_tokens"),
         cache_read_tokens=read,
         cache_write_tokens=write,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject
-from agent_ls.llm.providers.wire_json import int_at
+from agent_ls.llm.providers.wire_json import count_at
 from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 
 _FINISHES: Mapping[str, FinishKind] = {
@@ -42,10 +42,11 @@ def usage(wire: JsonObject) -> Usage:
 
     Gemini's candidate count excludes thoughts.
     """
-    thoughts = int_at(wire, "thoughtsTokenCount")
+    thoughts = count_at(wire, "thoughtsTokenCount")
     return Usage(
-        input_tokens=(int_at(wire, "promptTokenCount") or 0) + (int_at(wire, "toolUsePromptTokenCount") or 0),
-        output_tokens=(int_at(wire, "candidatesTokenCount") or 0) + (thoughts or 0),
+        input_tokens=(count_at(wire, "promptTokenCount") or 0)
+        + (count_at(wire, "toolUsePromptTokenCount") or 0),
+        output_tokens=(count_at(wire, "candidatesTokenCount") or 0) + (thoughts or 0),
         reasoning_tokens=thoughts,
-        cache_read_tokens=int_at(wire, "cachedContentTokenCount"),
+        cache_read_tokens=count_at(wire, "cachedContentTokenCount"),
     )

@@ -24,7 +24,7 @@ from agent_ls.llm.providers.citations import url_citations
 from agent_ls.llm.providers.openai_responses.errors import NAME, http_error, response_error
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
-    int_at,
+    count_at,
     json_text,
     object_at,
     objects_at,
@@ -183,9 +183,9 @@ def usage(wire: JsonObject) -> Usage:
     """Convert token counts. The input count includes cached tokens, the output count includes reasoning."""
     sent, made = object_at(wire, "input_tokens_details"), object_at(wire, "output_tokens_details")
     return Usage(
-        input_tokens=int_at(wire, "input_tokens") or 0,
-        output_tokens=int_at(wire, "output_tokens") or 0,
-        reasoning_tokens=int_at(made, "reasoning_tokens"),
-        cache_read_tokens=int_at(sent, "cached_tokens"),
-        cache_write_tokens=int_at(sent, "cache_write_tokens"),
+        input_tokens=count_at(wire, "input_tokens") or 0,
+        output_tokens=count_at(wire, "output_tokens") or 0,
+        reasoning_tokens=count_at(made, "reasoning_tokens"),
+        cache_read_tokens=count_at(sent, "cached_tokens"),
+        cache_write_tokens=count_at(sent, "cache_write_tokens"),
     )
