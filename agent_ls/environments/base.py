@@ -149,13 +149,15 @@ class FileWrite:
     must not exist yet. An environment compares `base` with the current content. If they differ, the editor
     environment may rebase the change over text that the user typed in between; other environments refuse it.
     `mode_from` names a file whose permission bits are copied (used for a move); "" keeps the bits of an
-    existing file and gives a new file the default bits. If `content` equals `base`, the file is not touched.
+    existing file and gives a new file the bits `mode`, None: the default bits. If `content` equals `base`, the file
+    is not touched.
     """
 
     path: str
     content: bytes | None
     base: bytes | None
     mode_from: str = ""
+    mode: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,8 @@ class FileState:
 
     `note` describes the user's decisions for the model if the change was reviewed before it was applied, else
     "". `moved_on`: the user has typed after the commit, so the file differs from `after`. `moved_from` is the
-    old path of a moved file, `created_folders` are new parent folders; tools set both.
+    old path of a moved file, `created_folders` are new parent folders; tools set both. `mode` are the permission
+    bits of a file that was deleted, None if they are not known.
     """
 
     path: str
@@ -174,6 +177,7 @@ class FileState:
     moved_on: bool = False
     moved_from: str = ""
     created_folders: tuple[str, ...] = ()
+    mode: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,18 @@ _QUOTED = regex(r'["\\\x00-\x1f\x7f]')
 _NAMES = regex(r"\A--- [^\n]*\n\+\+\+ [^\n]*\n")
 
 
-def git_patch(before: str | None, after: str | None, name: str) -> str:
+def git_patch(before: str | None, after: str | None, name: str, is_executable: bool = False) -> str:
     """Return the patch of one file, "" if nothing differs. None means that the file does not exist.
 
-    `name` is the path relative to the folder in which the patch is applied, with slashes. The mode of a file is not
-    known: a new or deleted file is named as a plain one.
+    `name` is the path relative to the folder in which the patch is applied, with slashes. `is_executable` is about
+    a new or deleted file.
     """
     if before == after:
         return ""
     old, new = _quote(f"a/{name}"), _quote(f"b/{name}")
     mode = "new" if before is None else "deleted" if after is None else ""
-    head = f"diff --git {old} {new}\n" + f"{mode} file mode 100644\n" * bool(mode)
+    bits = "100755" if is_executable else "100644"
+    head = f"diff --git {old} {new}\n" + f"{mode} file mode {bits}\n" * bool(mode)
     if not (before or after):  # git expects no names where there are no lines
         return head
     body = _NAMES.sub("", file_diff(before, after, name).text)

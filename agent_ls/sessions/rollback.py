@@ -42,7 +42,8 @@ class RollbackFile:
 
     In the states `planned` and `restored`, `diff` is the change as a unified diff. The change replaces the content
     `base` by the content `content`. In the states `conflict` and `unknown`, `reason` says why the file is left
-    unchanged, and `at` lists the ranges of the current text that are in conflict (empty: the whole file).
+    unchanged, and `at` lists the ranges of the current text that are in conflict (empty: the whole file). `mode` has
+    the permission bits of a file that is created, None if they were not recorded.
     """
 
     path: str
@@ -53,6 +54,7 @@ class RollbackFile:
     at: tuple[ConflictRange, ...] = ()
     content: bytes | None = None
     base: bytes | None = None
+    mode: int | None = None
 
     def as_event(self) -> RevertedFile | None:
         """Return the file's entry in the event about the roll back; None for a preview."""
@@ -174,7 +176,8 @@ class _RollBack:
             return None
         diff = unified_diff(current, back.content, relative_name(path, self._folder))
         what = action(current, back.content)
-        return RollbackFile(path, what, "planned", diff, content=back.content, base=current)
+        mode = next((it.mode for it in written if not it.after), None) if current is None else None
+        return RollbackFile(path, what, "planned", diff, content=back.content, base=current, mode=mode)
 
     def _side(self, name: str, now: FileVersion) -> FileVersion:
         return (
@@ -202,7 +205,11 @@ class _RollBack:
         tries = 0
         while True:
             planned = [_mark_conflict(it, unwritable) for it in await self._plan_files(since)]
-            writes = [FileWrite(it.path, it.content, it.base) for it in planned if it.state == "planned"]
+            writes = [
+                FileWrite(it.path, it.content, it.base, mode=it.mode)
+                for it in planned
+                if it.state == "planned"
+            ]
             try:
                 await self._commit(writes, revert_id)
             except EnvError as error:

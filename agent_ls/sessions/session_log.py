@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -123,7 +124,12 @@ class SessionFiles:
         changed = [state for state in states if state.before != state.after]
         announced = self._announced.pop(attribution.call_id, ())
         as_announced = {state.path: written for state, written in announced if state in changed}
-        records = [as_announced.get(it.path) or _make_written(it, attribution) for it in changed]
+        records = [
+            replace(known, mode=it.mode)
+            if (known := as_announced.get(it.path))
+            else _make_written(it, attribution)
+            for it in changed
+        ]
         if records:
             self.opened.recorder.changes(records)
         # The editor may have written content that was not announced, because it merged the change with text that
@@ -177,7 +183,12 @@ def _may_have_hunks(data: bytes | None) -> bool:
 
 def _make_written(state: FileState, who: Attribution) -> RecordedWrite:
     return RecordedWrite(
-        state.path, who.call_id, who.turn_id, content_name(state.before), content_name(state.after)
+        state.path,
+        who.call_id,
+        who.turn_id,
+        content_name(state.before),
+        content_name(state.after),
+        state.mode,
     )
 
 

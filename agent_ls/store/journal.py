@@ -44,7 +44,8 @@ class RecordedWrite:
     """A write of a file by the session, recorded for a later revert.
 
     `before` and `after` are hashes of the file's content before and after the write, "" if the file did not
-    exist. If a content was stored, its hash is the name of the blob.
+    exist. If a content was stored, its hash is the name of the blob. `mode` are the permission bits of a file that
+    was deleted, None if they are not known.
     """
 
     path: str
@@ -52,14 +53,20 @@ class RecordedWrite:
     turn_id: str
     before: str
     after: str
+    mode: int | None = None
 
 
 def find_write(line: bytes) -> RecordedWrite | None:
     """Return the write that a line of a log records; None for other and damaged lines."""
     try:
         raw = json.loads(line)["change"]
-        return RecordedWrite(*(str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")))
-    except (ValueError, KeyError, TypeError, RecursionError):
+        path, call_id, turn_id, before, after = (
+            str(raw[name]) for name in ("path", "callId", "turnId", "before", "after")
+        )
+        mode = raw.get("mode")
+        is_mode = type(mode) is int and 0 <= mode <= 0o7777
+        return RecordedWrite(path, call_id, turn_id, before, after, mode if is_mode else None)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -215,7 +215,7 @@ class Passing(ChangeFinder):
 
     then: Callable[[], object] = staticmethod(lambda: None)
 
-    def _stamped(self, listed: Sequence[str]) -> dict[str, tuple[int, int, int, int]]:
+    def _stamped(self, listed: Sequence[str]) -> dict[str, tuple[int, int, int, int, int]]:
         found = super()._stamped(listed)
         self.then()
         return found

@@ -142,7 +142,12 @@ def commit(
         _Transaction(check_right).run([target for target in targets if target.has_changes])
         for target in targets:
             deleted.store_mode(target)
-    return [FileState(target.path, target.write.base, target.write.content) for target in targets]
+    return [_make_state(target) for target in targets]
+
+
+def _make_state(target: _Target) -> FileState:
+    mode = target.mode if target.is_deletion else None
+    return FileState(target.path, target.write.base, target.write.content, mode=mode)
 
 
 def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> None:
@@ -174,7 +179,8 @@ def _inspect_target(
         if write.mode_from:
             mode: int | None = _permissions(os.stat(resolve(write.mode_from)))
         else:
-            mode = _permissions(facts) if facts else deleted.find_mode(path, write.content)
+            stored = deleted.find_mode(path, write.content) if write.mode is None else write.mode
+            mode = _permissions(facts) if facts else stored
         target = _Target(write, path, _real(path, write), facts, mode)
     except (OSError, ValueError) as error:
         raise _as_env_error(write.path, error) from error

@@ -24,7 +24,7 @@ from agent_ls.program_lookup import find_program
 from agent_ls.services.changes.committed import Committed, GitObject, read_objects
 from agent_ls.services.changes.ignored import IgnoredFiles
 from agent_ls.services.changes.kept_files import KeptFiles
-from agent_ls.services.changes.stamps import DiskStamp, stamp_of_file
+from agent_ls.services.changes.stamps import DiskStamp, disk_stamp, stamp_of_file
 from agent_ls.text import looks_binary
 
 MAX_FILES = 500_000
@@ -187,7 +187,7 @@ class ChangeFinder:
             except (OSError, ValueError):
                 continue
             if facts.st_mode & _KIND == stat.S_IFREG:
-                found[path] = facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
+                found[path] = disk_stamp(facts)
         return found
 
     def _keep_work(self, stamps: Stamps, scope: object, as_listed: bool) -> FileSnapshot:
@@ -293,7 +293,7 @@ class _Comparison:
                 path
             )  # its old content is unknown, or it is now ignored, too large or no file
         elif old != new:
-            self._sort(FileState(path, old, new))
+            self._sort(_make_state(path, was, old, new))
 
     def add_ignored(self, path: str, was: DiskStamp) -> None:
         """Add an ignored file that a command has destroyed. Other changes are the usual work of builds and tests."""
@@ -303,7 +303,7 @@ class _Comparison:
             return
         old, new = self.kept.content(path, was), _content(path)
         if old is not None and old != new:
-            self.whole.append(FileState(path, old, new))
+            self.whole.append(_make_state(path, was, old, new))
 
     def _sort(self, state: FileState) -> None:
         is_large = any(data and len(data) > MAX_FILE_BYTES for data in (state.before, state.after))
@@ -322,6 +322,10 @@ class _Comparison:
         elif not os.path.lexists(path):
             self.after.pop(path, None)
         return data
+
+
+def _make_state(path: str, was: DiskStamp | None, old: bytes | None, new: bytes | None) -> FileState:
+    return FileState(path, old, new, mode=stat.S_IMODE(was[4]) if was and new is None else None)
 
 
 def is_secret(path: str) -> bool:

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from agent_ls.environments.wrappers.bounded import DiskRead
 
-DiskStamp: TypeAlias = tuple[int, int, int, int]
-"""Stamp of a file on disk: size in bytes, mtime and ctime in ns, inode."""
+DiskStamp: TypeAlias = tuple[int, int, int, int, int]
+"""Stamp of a file on disk: size in bytes, mtime and ctime in ns, inode, type and permission bits."""
 
 Stamp: TypeAlias = tuple[DiskStamp | None, int | None]
 """Stamp of a file: (stamp on disk, version of the document in the editor).
@@ -68,7 +68,7 @@ def stamp_of_file(path: str) -> DiskStamp | None:
 
 
 def disk_stamp(facts: os.stat_result) -> DiskStamp:
-    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino
+    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_mode
 
 
 def stat_or_none(path: str) -> os.stat_result | None:

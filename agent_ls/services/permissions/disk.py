@@ -178,10 +178,10 @@ class RemoteDisk:
 
     def stamps(
         self, paths: Sequence[str], documents: Mapping[str, int]
-    ) -> Mapping[str, tuple[tuple[int, int, int, int] | None, int | None]]:
+    ) -> Mapping[str, tuple[tuple[int, int, int, int, int] | None, int | None]]:
         """Return the stamps of files at the remote end, with one request.
 
-        A stamp is (disk, version): `disk` is (size, mtime, ctime, inode), None for a missing file; `version`
+        A stamp is (disk, version): `disk` is (size, mtime, ctime, inode, mode), None for a missing file; `version`
         is the version of the open document, None for a file that is not open.
         """
         return {
@@ -196,8 +196,8 @@ class RemoteDisk:
         return self._host.find_linked(places)
 
 
-def _stamp(facts: Facts) -> tuple[int, int, int, int] | None:
+def _stamp(facts: Facts) -> tuple[int, int, int, int, int] | None:
     if not facts.exists or facts.times is None:
         return None
     found = facts.result()
-    return found.st_size, *facts.times, found.st_ino
+    return found.st_size, *facts.times, found.st_ino, found.st_mode

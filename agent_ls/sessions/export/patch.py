@@ -6,7 +6,9 @@ changes that the user undid since. What the user typed between two writes is par
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,13 +27,14 @@ _KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
 @dataclass(slots=True)
 class _File:
     """The names of three contents: before the first write, before the last, and after the last. With the hunks that
-    the user undid after that.
+    the user undid after that, and the permission bits of a file that was deleted.
     """
 
     first: str
     previous: str
     last: str
     undone: dict[str, Hunk] = field(default_factory=dict)
+    mode: int | None = None
 
     @property
     def end(self) -> str:
@@ -74,7 +77,7 @@ def session_patch(
             continue
         after, left = _without_undone(before, after, file.undone_lines)
         notes += [f"{name}: an undone change is still part of the patch"] * left
-        parts.append(git_patch(before, after, name))
+        parts.append(git_patch(before, after, name, _is_executable(path, after, file.mode)))
     outside = [it for it in files if not any(it.startswith(f"{top}/") for top in (folder, worktree) if top)]
     notes += [f"{path}: outside of the folder" for path in outside]
     head = "".join(f"Note: {to_display_line(note)}\n" for note in notes)
@@ -112,6 +115,7 @@ def _read_files(log: Path, turn_id: str) -> dict[str, _File]:
 def _follow_write(found: dict[str, _File], write: RecordedWrite) -> None:
     file = found.setdefault(write.path, _File(write.before, write.before, write.after))
     file.previous, file.last = write.before, write.after
+    file.mode = write.mode if file.mode is None else file.mode
     file.undone.clear()  # the content of this write has none of them
 
 
@@ -141,6 +145,13 @@ def _read(folder: Path, name: str) -> str | None:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise _NotText("its content is not UTF-8") from None
+
+
+def _is_executable(path: str, after: str | None, mode: int | None) -> bool:
+    """Return whether a new file can be executed now, or a deleted file could be (`mode`: its permission bits)."""
+    with suppress(OSError):
+        mode = mode if after is None else os.stat(path).st_mode
+    return bool((mode or 0) & 0o100)
 
 
 def _without_undone(before: str | None, after: str | None, undone: Sequence[Hunk]) -> tuple[str | None, int]:
