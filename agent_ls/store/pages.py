@@ -65,13 +65,19 @@ class LogPart:
 
     def backward(self, place: int) -> Iterator[bytes]:
         """Yield the lines before offset `place`, last line first. A line must begin at `place`."""
-        rest = b""
+        pieces: list[
+            bytes
+        ] = []  # of the line whose begin was not read yet, joined once: an image is a long line
         while place > 0:
             start = max(0, place - CHUNK_BYTES)
-            first, *lines = (self._read(start, place - start) + rest).split(b"\n")
-            yield from (line for line in reversed(lines) if line)
-            rest, place = first, start
-        if rest:
+            first, *lines = self._read(start, place - start).split(b"\n")
+            place = start
+            if lines:
+                lines[-1] += b"".join(reversed(pieces))
+                yield from (line for line in reversed(lines) if line)
+                pieces = []
+            pieces.append(first)
+        if rest := b"".join(reversed(pieces)):
             yield rest
 
     def _numbers(self, place: int) -> Iterator[tuple[int, int]]:
@@ -91,13 +97,18 @@ class LogPart:
         return max(at, 0)
 
     def _lines(self, place: int) -> Iterator[tuple[int, bytes]]:
-        rest, at = b"", place
+        pieces: list[bytes] = []  # of the line whose end was not read yet
+        at = place
         while place < self.size:
             data = self._read(place, min(CHUNK_BYTES, self.size - place))
             if not data:
                 return
             place += len(data)
-            *lines, rest = (rest + data).split(b"\n")
+            *lines, rest = data.split(b"\n")
+            if lines:
+                lines[0] = b"".join([*pieces, lines[0]])
+                pieces = []
+            pieces.append(rest)
             for line in lines:
                 yield at, line
                 at += len(line) + 1

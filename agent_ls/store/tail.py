@@ -38,10 +38,16 @@ class LogTail:
         lines: list[bytes] = []
         with self._path.open("rb") as file:
             file.seek(self.place)
-            rest = b""
+            pieces: list[
+                bytes
+            ] = []  # of the line whose end was not read yet, joined once: it may be very long
             while data := file.read(CHUNK_BYTES):
                 self.bytes_read += len(data)
-                *whole, rest = (rest + data).split(b"\n")
+                *whole, rest = data.split(b"\n")
+                if whole:
+                    whole[0] = b"".join([*pieces, whole[0]])
+                    pieces = []
+                pieces.append(rest)
                 lines += whole
                 self.place += sum(len(line) + 1 for line in whole)
         self._seen = seen

@@ -197,8 +197,8 @@ ODD: list[tuple[str, bytes, bytes, bytes, str]] = [
 @pytest.mark.parametrize("row", ODD, ids=[it[0] for it in ODD])
 def test_odd_contents_have_authors(tmp_path: Path, row: tuple[str, bytes, bytes, bytes, str]) -> None:
     _, before, after, current, expected = row
-    names = [write_blob(blobs_path(tmp_path), data) if data else "" for data in (before, after)]
-    write = RecordedWrite(str(tmp_path / "a.py"), "c-1", "t", *names)
+    old, new = (write_blob(blobs_path(tmp_path), data) if data else "" for data in (before, after))
+    write = RecordedWrite(str(tmp_path / "a.py"), "c-1", "t", old, new)
     writes = [OriginalWrite(write, LineOrigin("0", "t", "c-1"), tmp_path)]
     found = blame_text(tmp_path / "a.py", decode(current).text, writes)
     signs = {"user": "u", "agent": "0", "unknown": "?"}
@@ -247,7 +247,7 @@ def test_the_calls_of_a_blame_grow_with_the_writes_and_not_with_the_lines(tmp_pa
     (blobs_path(tmp_path) / names[-1]).unlink()  # of large files, only contents before a write are stored
     writes = [
         OriginalWrite(
-            RecordedWrite(str(tmp_path / "a.py"), f"c-{at}", "t", *names[at : at + 2]),
+            RecordedWrite(str(tmp_path / "a.py"), f"c-{at}", "t", names[at], names[at + 1]),
             LineOrigin("0", "t", f"c-{at}"),
             tmp_path,
         )

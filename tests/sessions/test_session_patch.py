@@ -37,11 +37,11 @@ class Log:
         self.count = 0
 
     def write(self, before: str | None, after: str | None) -> Log:
-        names = [
+        old, new = (
             "" if text is None else write_blob(blobs_path(self.folder), text.encode())
             for text in (before, after)
-        ]
-        return self.add({"change": camel_json(RecordedWrite(PATH, "c", "t", *names))})
+        )
+        return self.add({"change": camel_json(RecordedWrite(PATH, "c", "t", old, new))})
 
     def change(self, *hunks: Hunk) -> Log:
         return self.event(FileChange("c", PATH, "modify", 1, 1, "", hunks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +182,34 @@ def test_the_number_of_bytes_read_for_a_page_does_not_grow_with_the_session(tmp_
 
     # The search takes a few more steps, and reads one chunk in each.
     assert read[2_000] < read[100] + 12 * pages.CHUNK_BYTES
+
+
+class CountedBytes(bytes):
+    """Bytes that count how many bytes are copied when they are added to others."""
+
+    copied = 0
+
+    def __add__(self, other: Any) -> bytes:
+        CountedBytes.copied += len(self) + len(other)
+        return bytes(self) + bytes(other)
+
+    def __radd__(self, other: Any) -> bytes:
+        CountedBytes.copied += len(self) + len(other)
+        return bytes(other) + bytes(self)
+
+
+class CountedFile(io.FileIO):
+    def read(self, size: int | None = -1, /) -> Any:
+        return CountedBytes(super().read(size))
+
+
+def test_reading_a_long_line_copies_each_byte_a_few_times(tmp_path: Path) -> None:
+    lines = [b"first", b"x" * 40 * pages.CHUNK_BYTES, b"last"]
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"\n".join([*lines, b""]))
+    CountedBytes.copied = 0
+    with CountedFile(path) as file:
+        log = pages.LogPart(file)
+        assert [*log.forward(0)] == lines
+        assert [*log.backward(log.size)] == lines[::-1]
+    assert CountedBytes.copied <= 4 * log.size
