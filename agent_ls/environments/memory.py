@@ -63,8 +63,15 @@ class MemoryEnvironment(TreeEnvironment):
         for path, content in (files or {}).items():
             self.put(path, content)
 
+    @typed
     def put(self, path: str, content: str | bytes, mode: int = DEFAULT_MODE) -> None:
-        """Write a file without a commit, as another program would. The file gets the latest `mtime`."""
+        """Write a file without a commit, as another program would. The file gets the latest `mtime`.
+
+        Raises:
+            TypeError: an argument has a wrong type, or a relative path leads out of the working directory.
+        """
+        if posixpath.normpath(path).split("/")[0] == "..":
+            raise TypeError(f"path: {path!r} leads out of the working directory: pass an absolute path")
         self._commits += 1
         data = content.encode() if isinstance(content, str) else content
         self._store(self.files, self.folders, self._resolve(path), MemoryFile(data, mode, self._commits))

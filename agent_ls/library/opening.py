@@ -161,7 +161,7 @@ def open_session(
     parts = ProgramParts(
         adapters={name: _guarded(name, it) for name, it in (adapters or {}).items()},
         profiles={name: guarded_profile(name, it) for name, it in (profiles or {}).items()},
-        tools=tools,
+        tools=_checked_names(tools),
         profile_options=ProfileOptions(base_prompt=base_prompt, without=_with_useless(without_tools, tools)),
         environment=own,
         personal=personal,
@@ -186,6 +186,17 @@ def open_session(
         return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
 
     return SessionOpening(start)
+
+
+def _checked_names(tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
+    """Return the tools. Raise BadChoiceError if two have the same name."""
+    names = [tool.name for tool in tools]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            raise BadChoiceError(
+                f"tools: several tools have the name {name!r}", "give each tool its own name"
+            )
+    return tools
 
 
 def _model_of(settings: Settings, provider: str) -> str | None:

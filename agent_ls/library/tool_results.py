@@ -58,7 +58,9 @@ def _as_text(value: object) -> str:
         return value
     try:
         _refuse_misplaced(value)
-        return json.dumps(to_jsonable_python(value), ensure_ascii=False)
+        return json.dumps(
+            to_jsonable_python(value, inf_nan_mode="constants"), ensure_ascii=False, allow_nan=False
+        )
     except (ValueError, TypeError, RecursionError) as error:  # also bytes that are no text
         problem = f"The tool returned a value without a JSON form ({error_words(error)})."
         raise ToolError(f"{problem} {ALLOWED}", kind="internal") from error
@@ -70,6 +72,8 @@ def _refuse_misplaced(value: Any) -> None:
         raise TypeError(f"{type(value).__name__} inside of another value")
     if isinstance(value, Mapping):
         value = value.values()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
     elif not isinstance(value, list | tuple | set | frozenset):
         return
     for one in value:

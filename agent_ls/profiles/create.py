@@ -34,7 +34,7 @@ class UnknownProviderError(Exception):
     def __init__(self, provider: str, own: Iterable[str] = ()) -> None:
         """`own` are the names of a program's own providers."""
         known = ", ".join(dict.fromkeys((*PROFILES, *own)))
-        super().__init__(f"Unknown provider {provider!r}. Known providers: {known}.")
+        super().__init__(f"Unknown provider {provider!r}. Known providers: {known}")
         self.provider = provider
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agent_ls.environments.base import Attribution, CommandOptions, ExecResult, FileWrite, OutputSink
@@ -66,3 +68,15 @@ async def test_commands_are_passed_to_the_run_command_callable_with_their_workin
         await env.exec_command("three", CommandOptions(working_dir="missing"))
     with pytest.raises(NotAFolderError):
         await env.exec_command("four", CommandOptions(working_dir="sub/a"))
+
+
+def test_a_file_that_is_no_text_or_outside_of_the_folder_is_refused() -> None:
+    wrong: Any = 5
+    env = MemoryEnvironment({"/etc/hosts": "", "sub/../a": ""})
+    with pytest.raises(TypeError, match="content"):
+        env.put("q", wrong)
+    with pytest.raises(TypeError, match="path"):
+        env.put("sub/../../up", "")
+    with pytest.raises(TypeError, match="path"):
+        MemoryEnvironment({"../up": ""})
+    assert sorted(env.files) == ["/etc/hosts", "/project/a"]

@@ -107,6 +107,6 @@ async def test_an_unknown_provider_is_refused_with_those_of_the_program(
 ) -> None:
     given = options(tmp_path, FakeProvider()) | {"adapters": {"mine": FakeProvider()}, "provider": "mine"}
     async with agent_ls.open_session(**given) as session:
-        with pytest.raises(agent_ls.AppError, match=r"anthropic, .*, walkthrough, mine\.") as caught:
+        with pytest.raises(agent_ls.AppError, match=r"anthropic, .*, walkthrough, mine") as caught:
             await session.configure(provider=name)
     assert hint in caught.value.hint

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import inspect
 import json
+import math
 import sys
 import threading
 import typing
@@ -171,8 +172,14 @@ def circle() -> list[Any]:
     return items
 
 
+@dataclasses.dataclass(frozen=True)
+class Framed:
+    picture: agent_ls.ImagePart
+
+
 WRONG_TEXT: Any = 5
 NO_FORM = [
+    Framed(PNG), [Framed(PNG)], math.nan, {"most": math.inf},
     object(), {"odd": object()}, {"bytes": b"\xff"}, circle(), {"picture": PNG}, [agent_ls.ToolOutput("in a list")],
     [[PNG]], agent_ls.ToolOutput(WRONG_TEXT), agent_ls.ImagePart(WRONG_TEXT, "image/png"), agent_ls.ImagePart(),
 ]  # fmt: skip
@@ -188,6 +195,7 @@ async def test_a_value_without_a_form_is_an_error_result(tmp_path: Path, number:
     (end,) = await outputs(tmp_path, [give], call("give"))
     assert end.is_error and end.error_kind == "internal"
     assert "object at" not in end.output and "\\x" not in end.output
+    assert "ImagePart inside" in end.output or not isinstance(NO_FORM[number], Framed)
 
 
 async def test_a_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
@@ -369,3 +377,13 @@ def test_types_of_the_result_need_not_exist() -> None:
     assert generate_schema(f.arguments)["properties"] == {
         "a": {"description": "its number", "type": "integer"}
     }
+
+
+async def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
+    @agent_ls.tool
+    def give() -> str:
+        """Gives it."""
+        return "it"
+
+    with pytest.raises(agent_ls.AppError, match="give"):
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), tools=[give, give]))

@@ -81,8 +81,9 @@ async def test_a_session_of_a_provider_that_is_not_passed_again_is_refused(tmp_p
     given["adapters"] = {"mine": FakeProvider([text("One.")])}
     async with agent_ls.open_session(**given) as session:
         await session.ask("go")
-    with pytest.raises(UnknownProviderChoiceError):
+    with pytest.raises(UnknownProviderChoiceError) as caught:
         await agent_ls.open_session(**given | {"adapters": {}, "provider": "", "resume": session.id})
+    assert not str(caught.value).endswith(".")
 
 
 async def test_resuming_what_is_not_stored_names_the_two_arguments(tmp_path: Path) -> None:
