@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agent_ls.acp.diffs import diff_content, first_line
 from agent_ls.acp.updates import TITLE_CHARS, text_entry, truncate_middle
 from agent_ls.display.requests import describe_request
-from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.loop.calls.approval import ApprovalAnswer, asks_for_trust
 from agent_ls.loop.events.types import ApprovalRequested, RuleOffer
 from agent_ls.text import format_code_block, reveal_controls
 
@@ -60,7 +60,7 @@ def options_for(
     """Return the options for an approval. Most clients get one option of each kind, because some map each
     kind to one key. Clients that display each option by its name get every offered rule, the narrowest first.
     """
-    if request.effect.get("type") == "TrustEffect":
+    if asks_for_trust(request):
         return (
             Option("trust", "Trust this folder", "allow_always"),
             Option("deny", "Do not trust this folder: read and answer only", "reject_once"),

@@ -30,7 +30,7 @@ from agent_ls.acp.permission_requests import (
 )
 from agent_ls.acp.updates import Update, UpdateMapper
 from agent_ls.acp.wire import AcpWire, ClientDisconnectedError
-from agent_ls.loop.calls.approval import UnknownApprovalError
+from agent_ls.loop.calls.approval import UnknownApprovalError, asks_for_trust
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     Envelope,
@@ -177,7 +177,7 @@ class UserRequests:
         call = permission_call(request, texts, kind, raw)
         if started:
             call["title"] = self._mapper.title_of(started)
-        if request.effect.get("type") == "TrustEffect":
+        if asks_for_trust(request):
             call["title"] = f"Trust this folder? {request.effect.get('folder', '')}"
         if request.effect.get("type") == "ServerEffect":
             call["title"] = f"Start the MCP server {request.effect.get('name', '')}?"

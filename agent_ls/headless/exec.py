@@ -26,7 +26,7 @@ from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.middleware import Middleware
-from agent_ls.loop.calls.approval import ApprovalAnswer
+from agent_ls.loop.calls.approval import ApprovalAnswer, asks_for_trust
 from agent_ls.loop.calls.redaction import Known, none_known, without_known
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.subscription import EncodedEvent, Subscription
@@ -394,7 +394,8 @@ class _Play:
             self._show_waiting(request)
             if self._options.asks:
                 group.start_soon(self._ask, request)
-            else:  # the mode and the rules of this run decide, which may differ from those of the session
+            elif not asks_for_trust(request):  # only `--trust` and stored decisions trust the folder
+                # The mode and the rules of this run decide, which may differ from those of the session.
                 again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)
                 self._live.approver.answer(request.request_id, again)
         for question in self._live.session.questions.pending():

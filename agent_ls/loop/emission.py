@@ -15,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import anyio
 
+from agent_ls.loop.calls.approval import asks_for_trust
 from agent_ls.loop.calls.redaction import Known, known_end, none_known, redact_line, without_known
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.proposals import ProposedHunks
@@ -185,7 +186,8 @@ class EventEmitter:
 
     @property
     def waiting_calls(self) -> Collection[str]:
-        """Ids of the calls that wait for the user: for an answer or for a decision about their changes.
+        """Ids of the calls that wait for the user: for an answer or for a decision about their changes. "" is
+        the turn itself, which waits before a model call.
 
         Calls of subagents are left out, because a subagent ends with the turn, and so do its questions.
         """
@@ -315,8 +317,8 @@ class EventEmitter:
                     self._agents[call_id] = agent_id
             case ToolCallEnd(call_id=call_id):
                 self._open.pop(output_part(call_id), None)
-            case ApprovalRequested(request_id=request_id, call_id=call_id) if call_id:
-                self._asked[request_id] = call_id
+            case ApprovalRequested() as asked if asked.call_id or asks_for_trust(asked):
+                self._asked[asked.request_id] = asked.call_id
             case QuestionAsked(question_id=question_id, call_id=call_id):
                 # The call id is "" for a question about a limit.
                 self._asked[question_id] = call_id

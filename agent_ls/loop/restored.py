@@ -101,7 +101,8 @@ class SuspendedTurn:
     """A turn that waited for the user when its process ended.
 
     If the turn paused at a limit between two model calls, `answer` is None, and `questions` contains the
-    question about the limit. `calls` lists the calls of `answer` in order; `asked` lists the open approval
+    question about the limit. If it waited before its first model call for the trust of the folder, `answer` is None,
+    and `asked` contains this request. `calls` lists the calls of `answer` in order; `asked` lists the open approval
     requests, oldest first; `proposed` maps each undecided hunk to its call. `rounds` counts the turn's earlier
     tool rounds, and `ends` contains the end events of their calls.
     """
@@ -114,6 +115,11 @@ class SuspendedTurn:
     ends: tuple[ToolCallEnd, ...] = ()
     proposed: Mapping[str, str] = field(default_factory=dict)
     questions: tuple[QuestionAsked, ...] = ()
+
+    @property
+    def has_prefix(self) -> bool:
+        """Whether the turn has the beginning of its requests. It waits for the trust of the folder to get one."""
+        return self.answer is not None or not self.asked
 
 
 @dataclass(frozen=True, slots=True)

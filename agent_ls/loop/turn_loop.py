@@ -116,13 +116,14 @@ class InputProgress:
 class _ModelTurn:
     """The values that the model calls of one turn have in common.
 
-    `profile` is replaced by a fallback. `is_new`: the turn was not begun by an earlier process. `prefix` is the
-    beginning of each request; None before the first call.
+    `profile` is replaced by a fallback. `is_new`: the turn was not begun by an earlier process. `has_prefix`: an
+    earlier process began its requests. `prefix` is the beginning of each request; None before the first call.
     """
 
     profile: ProviderProfile
     fallbacks: Fallbacks
     is_new: bool
+    has_prefix: bool
     prefix: Prefix | None = None
 
 
@@ -225,8 +226,9 @@ class TurnLoop:
 
     async def _take_steps(self, profile: ProviderProfile) -> Finish:
         """Perform the actions that `next_step` returns, until Finish; ask the user at each reached limit."""
-        turn = _ModelTurn(profile, Fallbacks(self._ports.models, self._emitter), self._suspended is None)
-        if (paused := self._suspended) and paused.answer is None:
+        paused, fallbacks = self._suspended, Fallbacks(self._ports.models, self._emitter)
+        turn = _ModelTurn(profile, fallbacks, paused is None, bool(paused and paused.has_prefix))
+        if paused and paused.answer is None and paused.questions:
             asked = paused.questions[0]
             if await self._limits.ends_here(Question(asked.question, asked.choices, purpose="limit")):
                 self._suspended = None  # otherwise the next turn would ask about this turn's limit
@@ -273,8 +275,8 @@ class TurnLoop:
         if turn.prefix is None:
             if turn.is_new and (refused := await self._refused_by_hook()):
                 return refused
-            turn.prefix = await self.context.begin(turn.profile, config, is_new=turn.is_new)
-            if turn.is_new and self.replacement:  # the user was asked for trust, which may change it
+            turn.prefix = await self.context.begin(turn.profile, config, is_new=not turn.has_prefix)
+            if not turn.has_prefix and self.replacement:  # the user was asked for trust, which may change it
                 await self._continue_with(turn, self.replacement, config)
         # Check for a stop only here, because the calls of the last answer must get their results first.
         await checkpoint_if_cancelled()

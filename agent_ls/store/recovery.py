@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from agent_ls.llm.messages import Message, Role, TextPart, ToolCallPart, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.calls.approval import asks_for_trust
 from agent_ls.loop.calls.summaries import call_summary, output_summary
 from agent_ls.loop.calls.truncation import truncate_tool_output
 from agent_ls.loop.config import SessionConfig
@@ -42,8 +43,8 @@ from agent_ls.store.agents import CUT
 from agent_ls.store.reader import StoredSession
 from agent_ls.store.session_state import Round, SessionState
 
-LIMIT_QUESTION = ""
-"""The call id of a question that no call asked: whether to continue a turn that has reached a limit."""
+OF_TURN = ""
+"""The call id of what no call asked: whether a turn continues past a limit, or whether its folder is trusted."""
 NEVER_RUN = "Not run: agent-ls ended before this call began."
 
 
@@ -61,7 +62,7 @@ def recover(
     """
     state = stored.state
     asked = _find_open_approvals(state)
-    waiting = _find_running(state) if state.round else {LIMIT_QUESTION}
+    waiting = _find_running(state) if state.round else {OF_TURN}
     questions = {it.call_id: it for it in state.questions.values() if it.call_id in waiting}
     proposed = {id_: call_id for id_, call_id in proposed.items() if call_id in _find_running(state)}
     call_ids = CallIds(state.call_ids)
@@ -77,7 +78,7 @@ def recover(
     )
     calls = tuple(call for call, _ in restored_calls)
     agents = tuple(state.agents.make_end_events(state.outputs))
-    if questions or (state.round and (asked or proposed)):
+    if questions or asked or (state.round and proposed):
         suspended = _make_suspended(state, calls, asked, proposed, tuple(questions.values()))
         missing = MissingRecords(state.turn_id, agents, ends)
     else:
@@ -108,7 +109,11 @@ def recover(
 
 
 def _find_open_approvals(state: SessionState) -> dict[str, ApprovalRequested]:
-    """Return the open approval requests of calls that have begun, by call id."""
+    """Return the open approval requests of calls that have begun, by call id. A turn before its first model call may
+    wait for the trust of its folder.
+    """
+    if state.turn_id and not (state.round or state.early):
+        return {it.call_id: it for it in state.approvals.values() if asks_for_trust(it)}
     waiting = _find_running(state)
     return {request.call_id: request for request in state.approvals.values() if request.call_id in waiting}
 
@@ -191,7 +196,7 @@ def _make_missing_events(
         if early and start.call_id not in early.ends:
             yield _end(start.call_id, start.name, CUT)
     for request in state.approvals.values():
-        if request.call_id not in asked:
+        if request not in asked.values():
             reason = "agent-ls ended before this request was answered."
             yield ApprovalResolved(request.request_id, "deny", "once", "interrupt", reason)
     for question in state.questions.values():

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import agent_ls
+from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.library.sessions import call, options
 from tests.support.commands import environment, provider_variables, run
 from tests.support.fake_provider import FakeProvider
-from tests.support.loopback import AnthropicServer
+from tests.support.loopback import AnthropicServer, ToolCall
 
 PROPOSED = call("write_file", file_path="made", content="x\n")
 ASKED = call("shell", command="touch made")
@@ -42,3 +43,23 @@ async def test_exec_resume_decides_what_waits_in_a_session_by_the_mode_of_the_ru
         done = run(*arguments, cwd=tmp_path / "project", environ=environ)
     assert done.code == (0 if is_allowed else 3) and "Second." in done.out, done
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["made"] * is_allowed
+
+
+@pytest.mark.req("H13", "R4", "X8")
+@pytest.mark.parametrize("flags", [(), ("--trust",)], ids=["kept", "trusted"])
+async def test_exec_resume_trusts_the_folder_of_a_turn_that_waits_for_trust_only_by_its_option(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TRUST_VARIABLE)
+    async with agent_ls.open_session(**options(tmp_path, FakeProvider([]), answers_later=True)) as session:
+        async for event in session.run("go"):
+            if isinstance(event, agent_ls.ApprovalRequested):
+                break
+    write = ToolCall("write_file", {"file_path": "made", "content": "x"})
+    with AnthropicServer([[write], "Continued.", "Second."]) as server:
+        environ = environment(tmp_path, **provider_variables(server))
+        environ.pop(TRUST_VARIABLE, None)
+        arguments = ("exec", "--mode", "edits", *flags, "--resume", session.id, "and now?")
+        done = run(*arguments, cwd=tmp_path / "project", environ=environ)
+    assert "Second." in done.out, done
+    assert [path.name for path in (tmp_path / "project").iterdir()] == ["made"] * bool(flags)

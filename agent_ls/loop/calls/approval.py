@@ -7,7 +7,7 @@ answer. Each front end (server, headless, library) calls its method `answer`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
@@ -156,8 +156,17 @@ class _Request:
 
     event: ApprovalRequested
     turn_id: str
-    is_answered: anyio.Event
+    is_answered: anyio.Event = field(default_factory=anyio.Event)
     resolved: ApprovalResolved | None = None
+    is_restored: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the request stays pending when the process ends: it is of a call of the main agent, or a turn waits
+        for it before its first model call.
+        """
+        is_of_turn = self.event.call_id or (self.turn_id and asks_for_trust(self.event))
+        return bool(is_of_turn and not self.event.agent_id)
 
 
 class PendingApprovals:
@@ -188,16 +197,27 @@ class PendingApprovals:
     async def ask(self, question: ApprovalQuestion, judgement: PolicyJudgement) -> Decision:
         """Request approval, and wait for one client's answer.
 
-        If the turn is stopped, the request is denied by `interrupt`.
+        If the turn is stopped, the request is denied by `interrupt`. If a turn without a call asked the same before a
+        restart, that request is used once more.
         """
-        event = _requested(question, judgement)
-        self.restore(event, question.turn_id)
-        self._emit(event)
-        return await self.wait(event.request_id)
+        request = self._find_restored(question)
+        if request is None:
+            event = _requested(question, judgement)
+            request = self._requests[event.request_id] = _Request(event, question.turn_id)
+            self._emit(event)
+        request.is_restored = False
+        return await self.wait(request.event.request_id)
 
     def restore(self, event: ApprovalRequested, turn_id: str) -> None:
-        """Add a request made before a restart. The caller must call `wait` next."""
-        self._requests[event.request_id] = _Request(event, turn_id, anyio.Event())
+        """Add a request made before a restart. The caller must call `wait` next, or `ask` if no call made it."""
+        self._requests[event.request_id] = _Request(event, turn_id, is_restored=True)
+
+    def _find_restored(self, question: ApprovalQuestion) -> _Request | None:
+        wanted = ("", question.turn_id, question.effect.digest)
+        restored = (it for it in self._requests.values() if it.is_restored and not question.call_id)
+        return next(
+            (it for it in restored if (it.event.call_id, it.turn_id, it.event.digest) == wanted), None
+        )
 
     async def wait(self, request_id: str) -> Decision:
         """Wait until a pending request is resolved.
@@ -209,9 +229,7 @@ class PendingApprovals:
         try:
             await self._wait_for_answer(request)
         finally:
-            # Requests of subagents, and requests without a call, cannot be resumed after a restart.
-            is_lost = request.event.agent_id or not request.event.call_id
-            if request.resolved is None and (is_lost or self._is_stopped()):
+            if request.resolved is None and (not request.is_kept or self._is_stopped()):
                 self._resolve(
                     request, ApprovalAnswer("deny", reason="The turn was stopped.", decided_by="interrupt")
                 )
@@ -263,9 +281,7 @@ class PendingApprovals:
 
     def denial_of_trust(self) -> str:
         """Return the reason with which the workspace was last not trusted, "" for none."""
-        resolved = [
-            it.resolved for it in self._requests.values() if it.event.effect["type"] == TrustEffect.__name__
-        ]
+        resolved = [it.resolved for it in self._requests.values() if asks_for_trust(it.event)]
         last = resolved[-1] if resolved else None
         is_denial = last and last.decision != "allow" and last.decided_by != "interrupt"
         return last.reason if last and is_denial else ""
@@ -299,6 +315,11 @@ class PendingApprovals:
         self._emit(request.resolved)
         request.is_answered.set()
         return request.resolved
+
+
+def asks_for_trust(request: ApprovalRequested) -> bool:
+    """Return whether the request asks if the user trusts a folder, which a turn may ask before it calls a model."""
+    return request.effect.get("type") == TrustEffect.__name__
 
 
 def _said_no(by: str) -> str:

@@ -69,7 +69,7 @@ class ContextKeeper:
     async def begin(self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool = True) -> Prefix:
         """Return the prefix of all requests of a turn.
 
-        If `is_new` is False, an earlier process began the turn, and the prefix of that process is reused.
+        If `is_new` is False, an earlier process began the requests of the turn, and its prefix is reused.
         """
         self._offer_search(profile)
         before = self._prefix

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_ls.loop.calls.approval import asks_for_trust
 from agent_ls.loop.events.types import ApprovalRequested, Hunk, QuestionAsked
-from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, is_trust, one_line
+from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, TRUST, one_line
 from agent_ls.text import reveal_controls, strip_controls
 
 QUICKFIX, REFACTOR, SOURCE = "quickfix.agentLs", "refactor.agentLs", "source.agentLs"
@@ -46,7 +47,7 @@ def approval_offers(request: ApprovalRequested, session_id: str, chat: str = "")
     """
     which = {"sessionId": session_id, "requestId": request.request_id}
     what = one_line(reveal_controls(request.summary), 60) + (f" ({one_line(chat)})" if chat else "")
-    no, yes = (DISTRUST, TRUST) if is_trust(request) else (DENY, ALLOW)
+    no, yes = (DISTRUST, TRUST) if asks_for_trust(request) else (DENY, ALLOW)
     offers = [
         Offer(QUICKFIX, f"{no}: {what}", "agentLs.deny", (which,)),
         Offer(QUICKFIX, f"{yes}: {what}", "agentLs.approve", (which,)),

@@ -16,9 +16,9 @@ import anyio
 from lsprotocol import types as lsp
 
 from agent_ls.background import TaskStarter
-from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError, asks_for_trust
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved
-from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, PROMPT_CHARS, TRUST, is_trust, question
+from agent_ls.server.chat.words import ALLOW, DENY, DISTRUST, PROMPT_CHARS, TRUST, question
 from agent_ls.server.transport.jsonrpc import AgentProtocol
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Answerable(Protocol):
 
 def choices(request: ApprovalRequested) -> dict[str, ApprovalAnswer]:
     """Return the answers by title, the safe answer first. No two titles are equal."""
-    if is_trust(request):
+    if asks_for_trust(request):
         return {DISTRUST: ApprovalAnswer("deny"), TRUST: ApprovalAnswer("allow")}
     found = {DENY: ApprovalAnswer("deny"), ALLOW: ApprovalAnswer("allow")}
     for rule in request.rules:

@@ -7,6 +7,7 @@ import re
 from agent_ls.display.requests import describe_request
 from agent_ls.display.words import END_WORDS, Remark, sentence, tally
 from agent_ls.display.writer import TextWriter
+from agent_ls.loop.calls.approval import asks_for_trust
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -21,7 +22,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.patterns import regex
 from agent_ls.server.chat.chat_text import escape_headings, may_be_heading
-from agent_ls.server.chat.words import diffs, is_trust, one_line
+from agent_ls.server.chat.words import diffs, one_line
 from agent_ls.text import format_code_block, strip_controls
 
 _SHOWN_ENDS = ("interrupted", "limit", "aborted", "refused")
@@ -109,7 +110,7 @@ class ChatTranscript(TextWriter):
         self._block(diffs(request))
         if request.reason:
             self._note(one_line(request.reason, 1_000))
-        self._note(HOW_TRUST if is_trust(request) else HOW)
+        self._note(HOW_TRUST if asks_for_trust(request) else HOW)
 
     def _question(self, asked: QuestionAsked) -> None:
         self._note(f"**A question for you.** {ANSWER_OR_NUMBER if asked.choices else ANSWER}")

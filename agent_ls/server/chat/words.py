@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from agent_ls.display.requests import describe_request
-from agent_ls.environments.effects import TrustEffect
 from agent_ls.loop.events.types import ApprovalRequested
 from agent_ls.text import diff_lines, format_code_block, reveal_controls, strip_controls
 
@@ -22,13 +21,6 @@ DISTRUST, TRUST = "Do not trust it", "Trust this folder"
 def one_line(text: str, limit: int = 120) -> str:
     words = " ".join(strip_controls(text).split())
     return words if len(words) <= limit else words[: limit - 1] + "\u2026"
-
-
-def is_trust(request: ApprovalRequested) -> bool:
-    """Return whether the request asks to trust a folder. The answer is stored permanently, so the buttons have
-    other titles.
-    """
-    return request.effect.get("type") == TrustEffect.__name__
 
 
 def question(request: ApprovalRequested) -> str:

@@ -23,8 +23,9 @@ from agent_ls.loop.calls.approval import (
     ApprovalQuestion,
     PendingApprovals,
     PolicyJudgement,
+    asks_for_trust,
 )
-from agent_ls.loop.events.types import RecordedEvent, Warning
+from agent_ls.loop.events.types import DECIDED_BY_POLICY, RecordedEvent, Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.paths import is_within
 from agent_ls.services.clock import SystemClock
@@ -156,11 +157,8 @@ class WorkspaceTrust:
             raise AppError(words, "`agent-ls doctor` reports which folder must be writable") from error
 
     def _answer_others(self, path: str, trust: Trust, by: str) -> None:
-        decision: Literal["allow", "deny"] = "allow" if trust == "trusted" else "deny"
         for _, approvals in [asking for asking in self._asking if asking[0] == path]:
-            for request in approvals.pending():
-                if request.effect.get("type") == TrustEffect.__name__:
-                    approvals.answer(request.request_id, ApprovalAnswer(decision, decided_by=by))
+            _answer(approvals, trust, by)
 
 
 @dataclass(slots=True)
@@ -196,7 +194,9 @@ class TrustGate:
         Asks the user if they have not decided yet. Warns once if the folder is not trusted.
         """
         trust_state = await self._read.get()
-        if trust_state == "unknown":
+        if trust_state != "unknown":
+            _answer(self.approvals, trust_state, DECIDED_BY_POLICY)  # a request from before a restart
+        else:
             try:
                 await self.trust.ask(self.folder, self.turn_id(), self.approvals)
             except AppError as error:
@@ -214,6 +214,14 @@ class TrustGate:
 def read_trust(folder: str) -> TrustState:
     """Return the user's decision about a folder of this machine. Blocks."""
     return WorkspaceTrust(TrustStore(state_folder()), SystemClock()).get_trust(folder)
+
+
+def _answer(approvals: PendingApprovals, trust: Trust, by: str) -> None:
+    """Answer the pending requests of one session to trust its folder."""
+    decision: Literal["allow", "deny"] = "allow" if trust == "trusted" else "deny"
+    for request in approvals.pending():
+        if asks_for_trust(request):
+            approvals.answer(request.request_id, ApprovalAnswer(decision, decided_by=by))
 
 
 def _identity(folder: str) -> tuple[str, str | None]:
