@@ -17,6 +17,7 @@ import anyio
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.environments.remote.place import is_place_name
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.library.checks import absolute_folder, check_callbacks, rename_settings, typed
@@ -182,7 +183,7 @@ def open_session(
         trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
         manager = _create_manager(own_settings, store, parts, trusting, beside)
         given = (manager, resume, new, without_tools)
-        open_live = partial(_open_in, own, *given) if own else partial(_open_live, *given)
+        open_live = partial(_open_in, own, *given) if own else partial(_open_in_folder, *given)
         return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
 
     return SessionOpening(start)
@@ -310,6 +311,30 @@ async def _open_in(
         if isinstance(error, EnvError):
             raise AppError(f"the environment cannot be used: {error}") from error
         raise
+
+
+def _check_folder(given: str, stored: str) -> None:
+    """Raise BadChoiceError if the program passed another folder than that of the session, or the folder is gone."""
+    if is_place_name(stored) or is_place_name(given):
+        return
+    if given not in ("", ".", stored) and os.path.realpath(os.path.expanduser(given)) != os.path.realpath(
+        stored
+    ):
+        raise BadChoiceError(
+            f"folder: the session is in {stored}, not in {given}", "leave out folder, or pass its own"
+        )
+    if not os.path.isdir(stored):
+        raise BadChoiceError(f"the folder of the session does not exist: {stored}", "create the folder again")
+
+
+@with_program_hints
+async def _open_in_folder(
+    manager: SessionManager, resume: str, new: SessionSpec, without: Sequence[str]
+) -> LiveSession:
+    """Open a session without an environment of the program. A resumed one stays in its folder, which must exist."""
+    if resume:
+        _check_folder(new.workspace_folder, await manager.stored_folder(resume))
+    return await _open_live(manager, resume, new, without)
 
 
 @with_program_hints

@@ -349,6 +349,11 @@ class SessionManager:
                 if not await self.owners.is_worth_waiting(session_id, begun_ms):
                     raise
 
+    async def stored_folder(self, session_id: str) -> str:
+        """Return the workspace folder of a stored session. Raises: UnknownSessionError, AppError."""
+        with store_errors(session_id):
+            return (await anyio.to_thread.run_sync(self._store.summary, session_id)).header.workspace_folder
+
     async def take_over(self, session_id: str, *, force: bool) -> LiveSession:
         """Take a session over (SessionOwnership.take_over). Does not wait if no other process owns the session."""
         live = await self.owners.take_over(session_id, self._open_now, force=force)

@@ -12,6 +12,8 @@ import pytest
 import agent_ls
 from agent_ls.environments.errors import PathNotFoundError
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.services.errors import BadChoiceError
+from tests.library.sessions import options
 
 pytestmark = pytest.mark.req("H13", "R5")
 
@@ -100,3 +102,18 @@ async def test_the_patch_of_a_copy_has_only_its_own_changes(tmp_path: Path) -> N
         await session.ask("go")
         patch = await session.patch()
     assert "b/b.txt" in patch and "a.txt" not in patch
+
+
+async def test_resume_refuses_another_folder_and_a_deleted_one(tmp_path: Path) -> None:
+    given = options(tmp_path, agent_ls.ScriptedModel("Hello."))
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("go")
+    (tmp_path / "other").mkdir()
+    with pytest.raises(BadChoiceError):
+        await agent_ls.open_session(**{**given, "folder": tmp_path / "other"}, resume=session.id)
+    (tmp_path / "link").symlink_to(given["folder"])
+    for same in (given["folder"], tmp_path / "link", "."):
+        await (await agent_ls.open_session(**{**given, "folder": same}, resume=session.id)).close()
+    given["folder"].rmdir()
+    with pytest.raises(BadChoiceError):
+        await agent_ls.open_session(**given, resume=session.id)
