@@ -233,6 +233,7 @@ class TurnLoop:
             if await self._limits.ends_here(Question(asked.question, asked.choices, purpose="limit")):
                 self._suspended = None  # otherwise the next turn would ask about this turn's limit
                 return Finish("limit", "budget", 0, asked.question)
+            self._limits.allow_restored(asked.question)
         progress = self._begin_progress(profile)
         went_on = False
         while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import agent_ls
@@ -106,3 +107,17 @@ async def test_interrupting_a_resumed_turn_that_waits_for_trust_withdraws_the_re
         session.interrupt()
         assert (await turn_end(session)).reason == "interrupted"
         assert not session.pending()
+
+
+@pytest.mark.parametrize("limit", ["tokensPerSession", "tokensPerInput"])
+async def test_a_limit_is_asked_about_once_after_a_resume(tmp_path: Path, limit: str) -> None:
+    model = FakeProvider([call("read_file", file_path="none"), text("Done.")])
+    given = options(tmp_path, model, answers_later=True, trusted=True, settings={"limits": {limit: 15}})
+    await end_waiting(session := await agent_ls.open_session(**given))
+    async with agent_ls.open_session(**given, resume=session.id) as session:
+        (question,) = session.pending()
+        assert isinstance(question, agent_ls.QuestionAsked)
+        session.reply(question.question_id, question.choices[0])
+        with anyio.fail_after(120):
+            ended = await turn_end(session)
+        assert ended.reason == "completed" and len(model.requests) == 2
