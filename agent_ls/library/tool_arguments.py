@@ -24,6 +24,7 @@ def make_arguments(function: Callable[..., object], name: str) -> type[Arguments
         TypeError: a parameter has no type, a type that has no JSON Schema, or a default that is not of its type.
     """
     fields: dict[str, Any] = {}
+    places: dict[str, str] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)  # what pydantic warns of does not work later
         parameters = _parameters(function, name)
@@ -34,9 +35,14 @@ def make_arguments(function: Callable[..., object], name: str) -> type[Arguments
             given: dict[str, Any] = {} if attribute == parameter.name else {"alias": parameter.name}
             if said := [it for it in getattr(hint, "__metadata__", ()) if isinstance(it, str)]:
                 given["description"] = said[0]
-            _build(name, {attribute: (hint, Field(**given))}, where)
             fields[attribute] = (hint, Field(**_default(parameter, hint, where), **given))
-        return _build(name, fields, f"the tool {name}")
+            places[attribute] = where
+        try:
+            return _build(name, fields, f"the tool {name}")
+        except TypeError:
+            for attribute, where in places.items():  # to name the parameter
+                _build(name, {attribute: fields[attribute]}, where)
+            raise
 
 
 def call_arguments(
