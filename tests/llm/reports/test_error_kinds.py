@@ -32,6 +32,12 @@ def check_error(wire: str, status: int, body: Any, kind: type[e.ProviderError], 
     assert (isinstance(error, kind), words in str(error), error.retryable) == (True, True, kind.retryable)
 
 
+def check_exact_error(wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str) -> None:
+    """Check an error as `check_error` does, and that its class is no other than `kind`."""
+    check_error(wire, status, body, kind, words)
+    assert type(refused(wire, status, body)) is kind
+
+
 def exhausted(message: str, **more: Any) -> Any:
     return {"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", **more}}
 

@@ -14,7 +14,7 @@ from agent_ls.llm.requests import Request
 from tests.llm.providers.test_chat_stream import chunk
 from tests.llm.providers.test_refusals import asking, at, second, spoken
 from tests.llm.reports.chat import answer, calls_of, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_resent_requests import sent
 from tests.support.codec_runs import body_of
 from tests.support.reports import reported
@@ -61,8 +61,7 @@ ERRORS: list[Any] = [
 def test_last_errors_have_their_kind(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 def test_a_route_that_is_missing_is_no_missing_model() -> None:

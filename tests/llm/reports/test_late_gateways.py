@@ -18,7 +18,7 @@ from agent_ls.loop.model.recovery import refuses_images
 from tests.llm.providers.test_chat_stream import call, chunk as chat_chunk
 from tests.llm.providers.test_refusals import second
 from tests.llm.reports.chat import ASK, answer, calls_of, codec, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_more_streams import call_piece
 from tests.llm.reports.test_resent_requests import called, sent
 from tests.support.reports import reported
@@ -75,8 +75,7 @@ ERRORS: list[Any] = [
 def test_late_errors_have_their_kind(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 @pytest.mark.report("BerriAI/litellm#5592")

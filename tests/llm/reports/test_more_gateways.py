@@ -15,7 +15,7 @@ from agent_ls.llm.requests import Request, ToolDefinition
 from tests.llm.providers.test_openai_stream import CREATED, added, done
 from tests.llm.providers.test_refusals import FORCED, asking, at, second, spoken
 from tests.llm.reports.chat import ASK, TOOLS, codec, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_resent_requests import called, sent
 from tests.llm.reports.test_responses import answer as responses_answer
 from tests.support.codec_runs import body_of
@@ -114,8 +114,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 @pytest.mark.parametrize(("words", "delay_s"), [(FREE_TIER, 14.100401724), (COOLDOWN, 60)])

@@ -11,7 +11,7 @@ from agent_ls.llm.messages import assistant, system, user
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_refusals import asking, at, second, spoken
 from tests.llm.reports.chat import answer, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error
 from tests.llm.reports.test_more_streams import piece
 from tests.llm.reports.test_resent_requests import called, has_answers, sent
 from tests.support.codec_runs import body_of
@@ -80,8 +80,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 AZURE = (

@@ -13,7 +13,7 @@ from agent_ls.llm.requests import Request
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_refusals import asking, at, second
 from tests.llm.reports.chat import say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_resent_requests import called, has_short_ids, sent
 from tests.support.reports import reported
 
@@ -53,8 +53,7 @@ ERRORS: list[Any] = [
 def test_quoted_errors_have_their_kind(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 def raw(message: str, name: str) -> Any:

@@ -15,7 +15,7 @@ from tests.llm.providers.test_openai_stream import CREATED, added, done, final
 from tests.llm.providers.test_refusals import JSON, asking, at, second, spoken
 from tests.llm.reports.chat import answer as chat_answer, codec, say
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC, answer as anthropic_answer
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error
 from tests.llm.reports.test_more_streams import HI, begin, last, piece
 from tests.llm.reports.test_responses import answer as responses_answer
 from tests.support.codec_runs import ANTHROPIC, body_of, events_of, response_of
@@ -57,8 +57,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 QUOTED = (

@@ -13,7 +13,7 @@ from agent_ls.llm.requests import FreeText, Request, ToolDefinition
 from agent_ls.loop.model.recovery import refuses_images
 from tests.llm.providers.test_refusals import SAID, asking, at, second, spoken
 from tests.llm.reports.chat import answer as chat_answer, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_more_streams import piece, said
 from tests.support.codec_runs import ANTHROPIC, body_of
 from tests.support.reports import reported
@@ -156,8 +156,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 @pytest.mark.report("ggml-org/llama.cpp#23465")  # fmt: skip

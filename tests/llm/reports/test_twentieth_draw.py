@@ -10,7 +10,7 @@ import pytest
 from agent_ls.llm import errors as e
 from agent_ls.llm.providers.refused_tools import name_refused_tools
 from tests.llm.reports.chat import TOOLS, say
-from tests.llm.reports.test_error_kinds import exhausted, refused
+from tests.llm.reports.test_error_kinds import check_exact_error, exhausted, refused
 from tests.support.reports import reported
 
 POOL = "z-ai/glm-5.3-flash is temporarily rate-limited upstream. Please retry shortly, or add your own key."
@@ -132,8 +132,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 EOF = say("unexpected EOF", type="invalid_request_error", param=None, code=None)

@@ -13,7 +13,7 @@ from agent_ls.llm.requests import Request
 from tests.llm.providers.test_anthropic_stream import sse, text_block
 from tests.llm.reports.chat import TOOLS, answer as chat_answer, codec, say
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_more_streams import call_piece, piece, said
 from tests.llm.reports.test_resent_requests import called, lacks, sent
 from tests.support.codec_runs import ANTHROPIC, body_of, response_of
@@ -83,9 +83,8 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
-    assert not refuses_tools(error)
+    check_exact_error(wire, status, body, kind, words)
+    assert not refuses_tools(refused(wire, status, body))
 
 
 WORDY = Request("m", (user("hi"), Message(Role.ASSISTANT, (TextPart("I look."), ToolCallPart("a", "read", "{}"))),

@@ -12,7 +12,7 @@ from agent_ls.llm.providers.model_lists import listed_models
 from agent_ls.llm.providers.refused_tools import name_refused_tools
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.reports.chat import TOOLS, say
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.support.reports import reported
 
 ALLOWED = say("No allowed providers are available for the selected model.", code=404, metadata={"available_providers":
@@ -85,8 +85,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 @pytest.mark.report("can1357/oh-my-pi#4201")

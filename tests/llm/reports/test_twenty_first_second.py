@@ -13,7 +13,7 @@ from agent_ls.llm.requests import Request, ToolDefinition
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_refusals import asking, at, second
 from tests.llm.reports.chat import say
-from tests.llm.reports.test_error_kinds import exhausted, refused
+from tests.llm.reports.test_error_kinds import check_exact_error, exhausted, refused
 from tests.llm.reports.test_resent_requests import called, has_typed_schema, sent, with_schema
 from tests.support.reports import reported
 
@@ -114,8 +114,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 WRONG_ID = {"message": "Invalid 'input[3].id': 'msg_0a'. Expected an ID that begins with 'fc'.", "type":

@@ -13,7 +13,7 @@ from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_refusals import JSON, asking, at, second
 from tests.llm.reports.chat import say
 from tests.llm.reports.forms import is_paired as has_pairs
-from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_error_kinds import check_exact_error, refused
 from tests.llm.reports.test_resent_requests import called, sent, unpaired
 from tests.support.codec_runs import OPENAI, body_of
 from tests.support.reports import reported
@@ -71,8 +71,7 @@ KINDS: list[Any] = [
 def test_an_error_has_its_class_and_words(
     wire: str, status: int, body: Any, kind: type[e.ProviderError], words: str
 ) -> None:
-    error = refused(wire, status, body)
-    assert (type(error), words in str(error), error.retryable) == (kind, True, kind.retryable)
+    check_exact_error(wire, status, body, kind, words)
 
 
 @pytest.mark.report("diegosouzapw/OmniRoute#4982")
