@@ -102,7 +102,7 @@ export class ChatPage {
   /** Drops an action that was meant for the session displayed before. Puts a message back into the prompt. */
   private rejectLate(message: Posted): void {
     if (message.type !== "submit") return;
-    this.callbacks.post({ type: "unsent", text: message.text, attachments: message.attachments });
+    this.postWhenReady({ type: "unsent", text: message.text, attachments: message.attachments });
     this.sessions.showNotice("warn", "The message was not sent, because you wrote it in another session.", "The message is in the prompt. Send it again to send it in this session.");
   }
 
@@ -134,7 +134,8 @@ export class ChatPage {
 
   private async handleMessage(message: Message): Promise<void> {
     const answer = await this.inbox.take(message);
-    if (answer) this.callbacks.post(answer);
+    if (answer?.type === "unsent") this.postWhenReady(answer); // the user's text must outlive a hidden page
+    else if (answer) this.postIfReady(answer);
   }
 
   private keepDraft({ text, attachments }: DraftView, id: string | undefined): void {

@@ -177,16 +177,30 @@ function reset({ session: now, items, first, more, draft }: Extract<ToView, { ty
   });
 }
 
+function update({ session: now, items, appends }: Extract<ToView, { type: "update" }>): void {
+  if (now) showSession(now);
+  transcript.update(items, appends);
+  announcer.update(items, appends);
+  reportDrawn();
+}
+
+/** Receives a message. After one that cannot be displayed the page asks for the next, or it would never change again. */
+function receiveAny(message: ToView): void {
+  try {
+    receive(message);
+  } catch (error) {
+    if (message.type === "reset" || message.type === "update") reportDrawn();
+    throw error;
+  }
+}
+
 function receive(message: ToView): void {
   switch (message.type) {
     case "reset":
       reset(message);
       break;
     case "update":
-      if (message.session) showSession(message.session);
-      transcript.update(message.items, message.appends);
-      announcer.update(message.items, message.appends);
-      reportDrawn();
+      update(message);
       break;
     case "earlier":
       transcript.insertEarlier(message.items, message.first, message.more);
@@ -231,7 +245,7 @@ function receive(message: ToView): void {
 document.getElementById("app")?.append(top, transcript.element, bars, queue.element, composer.element, announcer.element);
 composer.restore(kept?.draft ?? NO_DRAFT);
 transcript.element.addEventListener("scroll", keepSoon, { passive: true, capture: true });
-window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { clickGuard.drawAfterClick(() => { receive(data); }); });
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => { clickGuard.drawAfterClick(() => { receiveAny(data); }); });
 window.addEventListener("focus", () => {
   emptyAtMs = isEmpty(composer.draft) ? performance.now() : -JUST_MS;
   send({ type: "keyboard", isHere: true });

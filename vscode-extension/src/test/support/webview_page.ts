@@ -111,6 +111,11 @@ export class WebviewPage {
     this.find("textarea").dispatchEvent(new this.dom.window.KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
   }
 
+  /** Waits until the page has drawn a frame, with the requests made before. */
+  frame(): Promise<void> {
+    return new Promise((done) => { this.dom.window.requestAnimationFrame(() => { done(); }); });
+  }
+
   close(): void {
     this.dom.window.close();
   }
