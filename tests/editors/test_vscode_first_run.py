@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.editors import vscode_rig as vscode
+from tests.support.commands import environment, run
 from tests.support.first_runs import LAST, MADE, STOPPED, blocked
 
 pytestmark = vscode.MARKS
@@ -41,4 +42,7 @@ def test_what_blocks_the_first_message_is_in_sight_and_the_same_session_goes_on(
             answers={"state": lambda: expected, "mend": state.mend},
             pictures=f"first_run/{name.replace(' ', '-')}",
         )
+        home = project.parent / "home"
+        listed = run("sessions", "--all", "--json", cwd=project, environ=environment(home)).out
     assert (project / MADE).exists()
+    assert len(listed.splitlines()) == 1, listed

@@ -40,7 +40,9 @@ async function saveFailure(workbench, server) {
   await workbench.page.screenshot({ path: path.join(stage.pictures, "failure.png") }).catch(() => undefined);
   write("failure-outline.txt", await workbench.outline().catch(String));
   const chat = await workbench.webview(EXTENSION, { select: "textarea" }).catch(() => undefined);
-  if (chat) write("failure-chat.html", await chat.content());
+  if (!chat) return;
+  write("failure-chat.html", await chat.content());
+  write("failure-prompt.txt", await chat.locator("textarea").inputValue());
 }
 
 class Actor {
@@ -75,8 +77,12 @@ class Actor {
   /** Types a message, and sends it with `key`. */
   async say(text, key = "Enter") {
     const chat = await this.chat();
-    await chat.locator("textarea").fill(text);
-    await chat.locator("textarea").press(key);
+    const prompt = chat.locator("textarea");
+    await prompt.fill(text);
+    await prompt.focus();
+    // The browser learns later than the page which frame has the focus, and sends it the keys only then.
+    await chat.waitForFunction(() => document.hasFocus() && document.activeElement?.matches("textarea"));
+    await prompt.press(key);
   }
 
   /** Waits for a pending approval with this text in the chat; returns its element. */
