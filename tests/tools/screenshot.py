@@ -119,7 +119,7 @@ def _drawn(run: Run, top: float, default: Mapping[str, int]) -> Iterator[str]:
     if back != default["background"]:
         # Half a pixel more: two neighbours must not show a line between them.
         yield (
-            f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{CELL_HEIGHT + 0.5:g}"'
+            f'<rect x="{left:g}" y="{top:g}" width="{width + 0.5:g}" height="{CELL_HEIGHT + 0.5:g}"'
             f' fill="{_hex(back)}"/>'
         )
     for i, char in enumerate(run.text):

@@ -58,7 +58,7 @@ function M.open_window(bufnr)
     end,
   })
   set_up_window(win, bufnr)
-  vim.wo[win][0].statusline = [[ %f%=%#AgentLsKey#<C-\><C-n> q%#AgentLsDim# closes  %#AgentLsKey#<C-c>%#AgentLsDim# stops %*]]
+  vim.wo[win][0].statusline = [[ %f%=%#AgentLsBarKey#<C-\><C-n> q%* closes  %#AgentLsBarKey#<C-c>%* stops ]]
   return win
 end
 

@@ -142,7 +142,7 @@ end
 ---@return string line with the keys, between transcript and prompt
 function M.render_keys()
   if flash then
-    return "%#AgentLsAsk# " .. escape(flash) .. "%<%*"
+    return "%#AgentLsBarKey# " .. escape(flash) .. "%<%*"
   end
   if not config.options.hints then
     return ""
@@ -153,13 +153,13 @@ function M.render_keys()
   local add = function(action, words)
     local key = config.key(action)
     if key then
-      parts[#parts + 1] = ("%%#AgentLsKey#%s%%#AgentLsDim# %s"):format(escape(key), words)
+      parts[#parts + 1] = ("%%#AgentLsBarKey#%s%%* %s"):format(escape(key), words)
     end
   end
   if snapshot.is_read_only(s) then
     local how = " moves it to this editor"
     local is_room = available_columns(false) >= #(" read only  :AgentLs takeover" .. how)
-    return "%#AgentLsAsk# read only%#AgentLsKey#  :AgentLs takeover%#AgentLsDim#" .. (is_room and how or "") .. "%<%*"
+    return "%#AgentLsBarKey# read only  :AgentLs takeover%*" .. (is_room and how or "") .. "%<"
   end
   local asked = snapshot.pending_approvals(s)[1]
   if asked then
@@ -168,9 +168,9 @@ function M.render_keys()
     add("prompt_allow", require("agent_ls.chat.view").has_more_of(asked) and "read on" or allow)
     add("prompt_deny", is_trust and "do not" or "deny")
   elseif snapshot.describe_activity(s) == "waiting" and snapshot.has_proposals(s) then
-    parts[#parts + 1] = "%#AgentLsKey#:AgentLs next%#AgentLsDim# to the change"
+    parts[#parts + 1] = "%#AgentLsBarKey#:AgentLs next%* to the change"
   elseif require("agent_ls.plan").read_lines() then
-    parts[#parts + 1] = "%#AgentLsKey#:AgentLs plan%#AgentLsDim# edit and accept the plan"
+    parts[#parts + 1] = "%#AgentLsBarKey#:AgentLs plan%* edit and accept the plan"
   else
     local is_typing = vim.api.nvim_get_mode().mode:match("^i")
     add(is_typing and "send_insert" or "send", activity == "working" and "steer" or "send")
@@ -180,7 +180,7 @@ function M.render_keys()
   end
   add("help", "keys")
   if #s.queue > 0 then
-    parts[#parts + 1] = ("%%#AgentLsAsk#%d queued"):format(#s.queue)
+    parts[#parts + 1] = ("%%#AgentLsBarKey#%d queued%%*"):format(#s.queue)
   end
   local shown = table.concat(parts, "  ")
   while #parts > 1 and vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width > available_columns(false) - 2 do
@@ -190,7 +190,7 @@ function M.render_keys()
   local with = render_context_chip()
   local free = available_columns(false) - 4 - vim.api.nvim_eval_statusline(shown, { maxwidth = 1000 }).width
   local is_room = with ~= "" and free >= vim.api.nvim_strwidth(with)
-  return "%#AgentLsDim# " .. shown .. (is_room and "%=%#AgentLsPath#" .. escape(with) .. " " or "") .. "%<%*"
+  return " " .. shown .. (is_room and "%=%#AgentLsBarKey#" .. escape(with) .. " " or "") .. "%<%*"
 end
 
 ---@return string statusline of the prompt
@@ -208,7 +208,7 @@ function M.render_facts()
   while #shown > 1 and vim.api.nvim_strwidth(table.concat(shown, " · ")) > available_columns(true) - 1 - #full do
     table.remove(shown) -- the last one is the least important
   end
-  return " " .. escape(table.concat(shown, " · ")) .. (is_full and "%#AgentLsWarn#" .. full .. "%*" or "")
+  return " " .. escape(table.concat(shown, " · ")) .. (is_full and "%#AgentLsBarKey#" .. full .. "%*" or "")
 end
 
 ---Sets the winbars and statuslines of the panel.
