@@ -139,6 +139,7 @@ async def test_a_repeated_set_credential_request_with_the_same_client_key_is_acc
 async def test_models_are_listed_with_key_variable_and_price(folder: Path) -> None:
     async with editing(folder, "http://127.0.0.1:9") as (editor, _):
         before = await editor.client.request("agent/models")
+        assert before["defaultMode"] == "ask"
         providers = {provider["id"]: provider for provider in before["providers"]}
         assert providers["anthropic"]["keyVariable"] == "ANTHROPIC_API_KEY"
         assert "ANTHROPIC_API_KEY" in providers["anthropic"]["problem"]

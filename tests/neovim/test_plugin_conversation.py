@@ -202,6 +202,7 @@ def test_a_nearly_full_context_is_reported_listed_by_category_and_compacted(
 
 MODELS = {
     "defaultProvider": "anthropic",
+    "defaultMode": "ask",
     "providers": [
         {"id": "anthropic", "name": "Anthropic", "hasKey": True, "keyVariable": "A"},
         {"id": "openai", "name": "OpenAI", "hasKey": False, "keyVariable": "O"},

@@ -283,11 +283,13 @@ def test_empty_panel_offers_example_prompts_and_previous_sessions(
     server.session("s7").info["workspaceFolder"] = folder
     server.replies["agent/models"] = {
         "defaultProvider": "anthropic",
+        "defaultMode": "edits",
         "providers": [{"id": "anthropic", "name": "Anthropic", "hasKey": False, "keyVariable": "A_KEY"}],
         "models": [],
     }
     nvim.cmd("AgentLs")
     nvim.wait_screen("❯ Review my uncommitted changes", "↻ ", "The old one", "! no API key is set")
+    nvim.wait_screen(" edits")
 
     go_to(nvim, "Review my")
     nvim.keys("<CR>")

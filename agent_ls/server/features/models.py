@@ -15,11 +15,13 @@ async def set_credential(context: Context, params: wire.SetCredential) -> wire.C
 
 
 async def models(context: Context, params: wire.Models) -> wire.ModelsResult:
+    await context.wait_for_settings()
     known = context.manager.models
     found = await known.find_server_models() if params.look else ()
     listed = {(model.provider, model.id): model for model in (*known.models(), *found)}
     return wire.ModelsResult(
         default_provider=known.choose(None, None)[0],
+        default_mode=context.manager.settings.mode,
         providers=tuple(
             wire.ProviderInfo.of(provider, problem=provider.problem or None) for provider in known.providers()
         ),

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from agent_ls.server.protocol.base import Params, Wire
+from agent_ls.server.protocol.base import Mode, Params, Wire
 
 
 class SetCredential(Params):
@@ -67,8 +67,11 @@ class ModelInfo(Wire):
 
 
 class ModelsResult(Wire):
-    """Providers and models. `defaultProvider` is used for a session without a chosen provider and model."""
+    """Providers and models. A session without a chosen provider and model has `defaultProvider`, one without a
+    chosen mode `defaultMode`.
+    """
 
     default_provider: str
+    default_mode: Mode
     providers: tuple[ProviderInfo, ...]
     models: tuple[ModelInfo, ...]

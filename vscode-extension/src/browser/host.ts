@@ -5,7 +5,7 @@ import type { Catalog } from "../chat/catalog";
 import { examplesFor } from "../chat/home_model";
 import { CLIENT_COMMANDS } from "../chat/slash";
 import { targetOf } from "../chat/target";
-import { problemOf } from "../connection/protocol";
+import { type Configuration, problemOf } from "../connection/protocol";
 import type { Sessions } from "../sessions/session";
 import { Library } from "../sessions/library";
 import { planOf } from "../snapshot/snapshot";
@@ -33,6 +33,8 @@ interface Parts {
   readonly review: ReviewDialog;
   readonly list: SessionList;
   readonly relative: (path: string) => string;
+  /** Called with what the server chooses for the next session. */
+  readonly learnDefaults: (known: Configuration) => void;
 }
 
 /** Takes a session over for the panel. Asks the user before a forced take-over, if the owner does not answer. */
@@ -83,7 +85,7 @@ async function copyPath(target: string, relative: (path: string) => string): Pro
   }
 }
 
-export function browserHost({ sessions, connection, catalog, review, list, relative }: Parts): PageHost {
+export function browserHost({ sessions, connection, catalog, review, list, relative, learnDefaults }: Parts): PageHost {
   const mentions = new Mentions(sessions);
   const decideAll = (verdict: "keep" | "undo") => judge(sessions, openHunks(sessions).map(({ id }) => id), verdict);
   const commands: Readonly<Record<HostCommand, () => Promise<unknown> | undefined>> = {
@@ -108,6 +110,7 @@ export function browserHost({ sessions, connection, catalog, review, list, relat
     choose: (token) => Promise.resolve(mentions.choose(token)),
     collectHome: async () => {
       const models = await catalog.models(false);
+      if (models) learnDefaults({ mode: models.defaultMode });
       const { provider } = sessions.snapshot.session;
       const theirs = models?.providers.find(({ id }) => id === (provider ?? models.defaultProvider));
       const examples = examplesFor({ file: "", hasTests: true, hasGit: true, hasReadme: true });

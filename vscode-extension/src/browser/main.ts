@@ -6,7 +6,7 @@ import { Catalog } from "../chat/catalog";
 import { ChatPage } from "../chat/chat_page";
 import { Inbox } from "../chat/inbox";
 import { isReadOnly } from "../sessions/owners";
-import type { AccessData, AgentEvent } from "../connection/protocol";
+import type { AccessData, AgentEvent, Configuration } from "../connection/protocol";
 import { problemOf } from "../connection/protocol";
 import { Sessions } from "../sessions/session";
 import { findActivity } from "../snapshot/snapshot";
@@ -28,12 +28,14 @@ interface ListResult {
 
 let folder: string | undefined;
 let listing = false;
+let defaults: Configuration = {};
 
 const connection = new PanelConnection(() => sessions.currentId);
 const sessions: Sessions = new Sessions(connection, {
   newKey: () => crypto.randomUUID(),
   folder: () => folder,
   configuration: () => ({}),
+  defaults: () => defaults,
   log: (text) => { console.warn(text); },
 });
 
@@ -59,7 +61,13 @@ const list = new SessionList((info) => { inBackground(open(info)); }, () => {
 });
 const review = new ReviewDialog(sessions, connection, relative);
 const catalog = new Catalog(sessions);
-const host = browserHost({ sessions, connection, catalog, review, list, relative });
+const host = browserHost({
+  sessions, connection, catalog, review, list, relative,
+  learnDefaults: (known) => {
+    defaults = known;
+    sessions.onSettings();
+  },
+});
 const page = new ChatPage(sessions, new Inbox(sessions, catalog, host, { relative }), { relative }, {
   post: postToPage,
   keepDraft: () => undefined, // the page itself keeps the draft over a reload

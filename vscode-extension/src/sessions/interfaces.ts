@@ -15,6 +15,8 @@ export interface EditorContext {
   /** The URI of the folder for a new session. */
   folder(): string | undefined;
   configuration(): Configuration;
+  /** What the server chooses where the user has chosen nothing, as far as it is known. */
+  defaults?(): Configuration;
   /** Writes to the log only. */
   log(text: string): void;
 }

@@ -46,7 +46,7 @@ export class Sessions extends SessionVerbs {
   }
 
   /** The snapshot to display while there is no session, with the settings of the next one. */
-  private get noSession(): Snapshot { return Object.assign(this.empty, { session: { ...this.around.configuration(), ...this.nextConfiguration } }); }
+  private get noSession(): Snapshot { return Object.assign(this.empty, { session: { ...this.around.defaults?.(), ...this.around.configuration(), ...this.nextConfiguration } }); }
 
   listen(listener: (change: Change) => void): { dispose(): void } {
     this.listeners.add(listener);

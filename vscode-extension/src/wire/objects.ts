@@ -674,6 +674,7 @@ export interface Models { readonly look?: boolean; }
 
 export interface ModelsResult {
   readonly defaultProvider: string;
+  readonly defaultMode: "plan" | "ask" | "edits" | "full";
   readonly providers: readonly ProviderInfo[];
   readonly models: readonly ModelInfo[];
 }

@@ -10,15 +10,19 @@ local M = {}
 local SETTINGS = { "provider", "model", "effort", "mode", "review" }
 
 local chosen = {} ---@type table<string, string|boolean>
+local defaults = {} ---@type table<string, string> what the server chooses where nothing is chosen here
 
 ---@param settings table
 function M.choose(settings) chosen = vim.tbl_extend("force", chosen, settings) end
+
+---@param known table<string, string>
+function M.learn_defaults(known) defaults = known end
 
 ---@return table<string, string> the settings that are known here; the server chooses the others
 function M.settings()
   local out = {}
   for _, name in ipairs(SETTINGS) do
-    out[name] = chosen[name] or config.options[name] or config.options.settings[name]
+    out[name] = chosen[name] or config.options[name] or config.options.settings[name] or defaults[name]
   end
   return out
 end

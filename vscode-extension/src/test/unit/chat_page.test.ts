@@ -201,7 +201,7 @@ test("a model is found by typing, a missing key is displayed, and efforts belong
   page.show(s);
   const providers = [{ id: "anthropic", name: "Anthropic", hasKey: true, keyVariable: "A" }, { id: "openai", name: "OpenAI", hasKey: false, keyVariable: "OPENAI_API_KEY" }];
   const model = (provider: string, id: string, efforts: string[]) => ({ provider, id, name: id.toUpperCase(), efforts, isDefault: false, images: true });
-  const models = { defaultProvider: "anthropic", providers, models: [model("openai", "wide", ["low"]), { ...model("ollama", "qwen", []), address: "http://127.0.0.1:11434" }, model("anthropic", "claude-x", ["low", "high"])] };
+  const models = { defaultProvider: "anthropic", defaultMode: "ask" as const, providers, models: [model("openai", "wide", ["low"]), { ...model("ollama", "qwen", []), address: "http://127.0.0.1:11434" }, model("anthropic", "claude-x", ["low", "high"])] };
   page.receive({ type: "models", models });
   assert.deepEqual([...page.find("select[aria-label=Effort]").querySelectorAll("option")].map(({ value }) => value), ["", "low", "high"]);
   page.button("CLAUDE-X").click();

@@ -35,6 +35,14 @@ test("the first message creates a session in the open folder", async () => {
   assert.equal(sessions.currentId, "s1");
 });
 
+test("before the first message the server's mode is shown where the user has chosen none", () => {
+  let settings: Configuration = {};
+  const { sessions } = make({}, { configuration: () => settings, defaults: () => ({ mode: "full" }) });
+  assert.equal(sessions.snapshot.session.mode, "full");
+  settings = { mode: "plan" };
+  assert.equal(sessions.snapshot.session.mode, "plan");
+});
+
 test("before the first message the mode of the next session is shown", async () => {
   let settings: Configuration = { mode: "edits" };
   const { sessions, changes } = make({}, { configuration: () => settings });

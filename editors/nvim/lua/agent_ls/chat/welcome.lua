@@ -67,6 +67,8 @@ function M.look_up(changed)
   client.request(protocol.method.models, { look = false }, function(problem, result)
     if result and not problem then
       models = result
+      next_session.learn_defaults({ mode = result.defaultMode })
+      vim.cmd("redrawstatus!")
       changed()
     end
   end)

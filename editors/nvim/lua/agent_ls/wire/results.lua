@@ -122,6 +122,7 @@
 
 ---@class agent_ls.wire.ModelsResult
 ---@field defaultProvider string
+---@field defaultMode "plan"|"ask"|"edits"|"full"
 ---@field providers agent_ls.wire.ProviderInfo[]
 ---@field models agent_ls.wire.ModelInfo[]
 
