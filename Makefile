@@ -127,9 +127,10 @@ test-interop: .venv-test/.ready $(VSCODE)/node_modules/.ready ## with llama.cpp,
 	@.ci/interop-rig
 	@$(T)/python -m pytest -q tests/interop $(PYTEST_ARGS)
 
-test-editors: vsix .tools/neovim/.ready .tools/actionlint/.ready ## what needs packages of the system, each skipped with its reason
+# AGENT_LS_VSIX: the packed extension, if it need not be built.
+test-editors: $(if $(AGENT_LS_VSIX),,vsix) .tools/neovim/.ready .tools/actionlint/.ready ## what needs packages of the system, each skipped with its reason
 	@.ci/editors
-	@AGENT_LS_VSIX="$$(ls $(CURDIR)/build/agent-ls-*.vsix)" $(T)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests/editors/test_vscode_chat.py tests/editors/test_vscode.py tests/editors $(PYTEST_ARGS)
+	@AGENT_LS_VSIX="$${AGENT_LS_VSIX:-$$(ls $(CURDIR)/build/agent-ls-*.vsix)}" $(T)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests/editors/test_vscode_chat.py tests/editors/test_vscode.py tests/editors $(PYTEST_ARGS)
 
 PANEL_SOURCES := $(shell find $(VSCODE)/src $(VSCODE)/esbuild.mjs -type f ! -path '*/test/*')
 
