@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agent_ls.services.errors import AppError
+from agent_ls.text import join_sentences
 
 
 class CleanupError(AppError):
@@ -30,9 +31,13 @@ class TurnFailedError(RuntimeError):
         retryable: bool = False,
     ) -> None:
         super().__init__(message)
-        if hint:
-            self.add_note(hint)  # the traceback of a program shows it
         self.reason = reason
         self.kind = kind
-        self.hint = hint
+        self.hint = ""
         self.retryable = retryable
+        if hint:
+            self.add_hint(hint)
+
+    def add_hint(self, hint: str) -> None:
+        self.hint = join_sentences(self.hint, hint) if self.hint else hint
+        self.__notes__ = [self.hint]  # the traceback of a program shows it

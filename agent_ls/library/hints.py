@@ -27,7 +27,7 @@ HINTS: Mapping[type[Exception], str] = {
     SessionOwnedError: "close the session in that process, then resume it",
     SessionBusyError: "wait until `is_busy` is false, call interrupt(), or follow_up(text)",
     UnappliedChangesError: "call bring_changes() in the open session first, or pass force=True, which loses them",
-    UnknownApprovalError: "it may be answered already: pending() returns the requests that wait, with their rules",
+    UnknownApprovalError: "it may be answered already: pending() returns the requests that wait",
     UnknownQuestionError: "it may be answered already: pending() returns the questions that wait",
     CompactionOffError: 'call configure(settings={"context": {"compaction": "auto", "strategy": "summarize"}})',
     NothingToCompactError: "go on without; the setting context.keepMessages says how many messages are kept",

@@ -170,6 +170,8 @@ class AgentSession:
                     await _read_answer(events)
             raise
         if failure:
+            if self._opened.session.is_closing:
+                failure.add_hint(self._owner.closed_error(self.id).hint)
             raise failure
         if self._owner.is_closed or self._opened.session.is_closing:
             raise self._owner.closed_error(self.id)
@@ -397,8 +399,9 @@ class AgentSession:
         """Answer an approval request. The first answer counts.
 
         Raises:
-            UnknownApprovalError: there is no such request, it has been answered, or it does not offer the rule.
-            BadChoiceError: a value of the answer does not exist, or it has a scope without a rule.
+            UnknownApprovalError: there is no such request, or it has been answered.
+            BadChoiceError: a value of the answer does not exist, the request does not offer the rule for this scope,
+                or a scope has no rule.
             BadReplacementError: the answer's `command` does not fit the request.
         """
         approver = self._live.approver
@@ -460,10 +463,12 @@ class AgentSession:
     async def patch(self, turn_id: str = "") -> str:
         """Return the net changes of the session, or of the turn `turn_id`, as a patch for `git apply`; "" for none.
 
-        It leads from the content before the first write of each file to the one after the last, without the changes
-        that were undone since. Lines above the first file name what is not in the patch, such as a binary file.
+        Changes that were undone or rolled back since are not in it, and what others typed in a file in between is
+        context. A file that the session created is in it whole. Lines above the first file name what is not in the
+        patch, such as a binary file.
 
         Raises:
+            BadChoiceError: there is no such turn.
             AppError: the log of the session cannot be read.
         """
         return await self._manager.archive.patch(self._live.id, turn_id)

@@ -290,7 +290,7 @@ def _no_provider_error() -> ConfigurationError:
     variables = ", ".join(map(key_variable, _NATIVE))
     return MissingKeyError(
         f"no model provider is set up: there is no key in {variables} or another provider's variable",
-        hint="Set one of these variables, or enter a key in the editor or with `agent-ls keys set`. A local model "
+        hint="Set one of these variables, or enter a key, for example with `agent-ls keys set`. A local model "
         f"server needs no key, nor does the scripted demonstration: {_WALKTHROUGH}",
     )
 
@@ -302,7 +302,7 @@ def _unknown_provider_error(name: str, there: Sequence[str]) -> ConfigurationErr
         return MissingKeyError(
             f"there is no key for {name}: {key_variable(name)} is not set",
             provider=name,
-            hint=f"Set this variable, or enter the key in the editor or with `agent-ls keys set {name}`. The scripted "
+            hint=f"Set this variable, or enter the key, for example with `agent-ls keys set {name}`. The scripted "
             f"demonstration needs no key: {_WALKTHROUGH}",
         )
     known = ", ".join(sorted({*_CODECS, *there}))

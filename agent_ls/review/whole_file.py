@@ -36,7 +36,7 @@ def apply_user_file_change(ledger: FileLedger, new_text: str | None) -> FileLedg
     if returned:
         rest = tuple(closed for closed in ledger.closed if closed.id != returned.id)
         return _with(replace(ledger, current=lines, closed=rest), replace(returned, state="pending"))
-    return _accept(ledger, lines)
+    return accept_file(ledger, lines)
 
 
 def apply_agent_file_change(ledger: FileLedger, new_text: str | None, author: Author) -> FileLedger:
@@ -46,7 +46,7 @@ def apply_agent_file_change(ledger: FileLedger, new_text: str | None, author: Au
         return ledger
     hunk = whole_hunk(ledger)
     if lines is None:
-        return _accept(ledger, None) if hunk else _delete(ledger, author)
+        return accept_file(ledger, None) if hunk else _delete(ledger, author)
     if hunk is None:
         return _with(replace(ledger, current=lines), new_hunk(author, "create", (), lines))
     agent = lines
@@ -69,7 +69,7 @@ def _derive_state(created: LedgerHunk, lines: Lines) -> LedgerHunk:
 
 def recreate_file(ledger: FileLedger) -> FileLedger:
     """Return the ledger of a deleted file after the file was recreated with its base text."""
-    return _accept(ledger, ledger.base)
+    return accept_file(ledger, ledger.base)
 
 
 def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
@@ -85,7 +85,7 @@ def _find_redone(ledger: FileLedger, lines: Lines | None) -> LedgerHunk | None:
     return next((hunk for hunk in reversed(made) if hunk.state == "gone"), None)
 
 
-def _accept(ledger: FileLedger, lines: Lines | None) -> FileLedger:
+def accept_file(ledger: FileLedger, lines: Lines | None) -> FileLedger:
     """Set base and current text to `lines`, so that no hunk is left to review."""
     gone = tuple(replace(hunk, state="gone") for hunk in ledger.hunks)
     return FileLedger(ledger.path, lines, lines, (), (*ledger.closed, *gone))

@@ -26,6 +26,8 @@ from agent_ls.system import describe_out_of_files, is_out_of_files
 if TYPE_CHECKING:
     from agent_ls.store.sessions import OpenSession
 
+SHOWN_TURNS = 5
+_NO_TURN = "give the id of a turn that has ended; no turn has ended yet"
 STATE_VARIABLE = "AGENT_LS_STATE_DIR"
 
 
@@ -40,9 +42,13 @@ def store_errors(session_id: str) -> Iterator[None]:
     except OwnershipLostError:
         raise SessionOwnedError(session_id) from None
     except UnknownTurnError as error:
-        raise BadChoiceError(
-            str(error), "give the id of a turn that has ended; without an id, the last turn is used"
-        ) from None
+        newest = ", ".join(error.known[-SHOWN_TURNS:])
+        hint = (
+            f"give the id of a turn that has ended, such as one of the newest: {newest}"
+            if newest
+            else _NO_TURN
+        )
+        raise BadChoiceError(str(error), hint) from None
     except UnknownOutputError:
         raise
     except StoreError as error:

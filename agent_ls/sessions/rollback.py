@@ -20,10 +20,12 @@ from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import Reverted, RevertedFile
 from agent_ls.loop.ids import new_id
 from agent_ls.patch.unified import unified_diff
+from agent_ls.review.ledger import FileLedger
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
 from agent_ls.services.review.change_events import action, relative_name
 from agent_ls.services.review.decision_request import KEEPS_CHANGING, TRIES
-from agent_ls.services.review.reviewed_file import maybe_bytes
+from agent_ls.services.review.reports import RolledBack
+from agent_ls.services.review.reviewed_file import maybe_bytes, text_of
 from agent_ls.services.review.service import ReviewService
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.session_log import content_name
@@ -114,7 +116,7 @@ class _RollBack:
         state, since = await anyio.to_thread.run_sync(self._read)
         then = state.checkpoints.get(wanted.at_turn)
         if then is None:
-            raise UnknownTurnError(wanted.at_turn)
+            raise UnknownTurnError(wanted.at_turn, state.checkpoints)
         gone, back = difference(state.turn_ids, then.turn_ids) if wanted.conversation else ((), ())
         result = RollbackResult("", then.text, gone, back, ())
         if wanted.files == "preview":
@@ -191,7 +193,9 @@ class _RollBack:
             for path in sorted(since.files):
                 if path in self._review.state.files:  # only one decision about a file at a time
                     await stack.enter_async_context(self._review.state.deciding(path))
+            known = {path: ledger for path in since.files if (ledger := self._review.state.ledger(path))}
             files = await self._write_files(since, revert_id)
+            await self._report_to_review(since, known, {file.path: file for file in files})
         restored = [file.path for file in files if file.state == "restored"]
         await self._review.undone_saves.save(restored, [self._live.session.id])
         return files
@@ -232,9 +236,22 @@ class _RollBack:
         # The attribution names no session, because the ledger and the editor must treat this as the user's change.
         states = await self._live.files.commit(writes, Attribution(label="roll back"))
         await self._live.stored.record_written(states, who)
-        for state in states:
-            if state.path in self._review.state.files:
-                await self._review.state.catch_up(state.path, self._live.files)
+
+    async def _report_to_review(
+        self, since: WrittenSince, known: Mapping[str, FileLedger], files: Mapping[str, RollbackFile]
+    ) -> None:
+        """Report to the review which turns are rolled back in which files. `known` are the ledgers from before."""
+        for path, ledger in known.items():
+            file = files.get(path)
+            if file and file.state != "restored":
+                continue
+            data = await self._review.state.catch_up(path, self._live.files)
+            before, after = (file.base, file.content) if file else (data, data)
+            turns = frozenset(it.turn_id for it in since.files[path])
+            session_id = self._live.session.id
+            self._review.state.report(
+                path, RolledBack(ledger, text_of(before), text_of(after), session_id, turns)
+            )
 
 
 def _mark_conflict(file: RollbackFile, unwritable: Mapping[str, str]) -> RollbackFile:

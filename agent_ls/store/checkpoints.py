@@ -71,20 +71,20 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
     found = WrittenSince()
     recorded: set[tuple[str, str]] = set()
     events: list[FileChange] = []
-    has_begun = False
+    known: dict[str, None] = {}
     with pages.open_part(path) as log:
         for line in log.forward(0):
             if not line.startswith(_CHANGE):
                 match _maybe_mark(line):
                     case (turn_id, None):
-                        has_begun = has_begun or turn_id == at_turn
-                    case (_, FileChange() as change) if has_begun:
+                        known[turn_id] = None
+                    case (_, FileChange() as change) if at_turn in known:
                         events.append(change)
-            elif (written := find_write(line)) and (has_begun or written.turn_id == at_turn):
+            elif (written := find_write(line)) and (at_turn in known or written.turn_id == at_turn):
                 found.files.setdefault(written.path, []).append(written)
                 recorded.add((written.call_id, written.path))
-    if not has_begun:
-        raise UnknownTurnError(at_turn)
+    if at_turn not in known:
+        raise UnknownTurnError(at_turn, known)
     named = {path for _, path in recorded}
     found.unrecorded.update(
         event.path

@@ -11,6 +11,8 @@ StoreError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class StoreError(Exception):
     """Base class of the store's errors. `str()` is one sentence for the user."""
@@ -52,6 +54,9 @@ class UnknownOutputError(StoreError):
 
 
 class UnknownTurnError(StoreError):
-    def __init__(self, turn_id: str) -> None:
+    """`known` are the ids that could be given, oldest first."""
+
+    def __init__(self, turn_id: str, known: Iterable[str] = ()) -> None:
+        self.known = tuple(known)
         which = f"turn {turn_id} of this session" if turn_id else "turn in this session yet"
         super().__init__(f"There is no complete {which}.")

@@ -87,7 +87,7 @@ def _find_turn_end(records: list[dict[str, Any]], at_turn: str) -> int:
             ends[event["data"].get("revertId", "")] = place + 1
     wanted = at_turn or next(reversed(ends), "")
     if wanted not in ends:
-        raise UnknownTurnError(at_turn)
+        raise UnknownTurnError(at_turn, ends)
     return ends[wanted]
 
 

@@ -125,6 +125,7 @@ TABLE: list[tuple[str, Use, type[BaseException], str]] = [
     ("steer: number", given("steer", 7), agent_ls.AppError, "str"),
     ("follow_up: list", given("follow_up", ["go"]), agent_ls.AppError, "str"),
     ("output: of another event", given("output", "text"), agent_ls.AppError, "ToolCallEnd"),
+    ("patch: unknown turn", given("patch", "t-1"), agent_ls.AppError, "t-1"),
     ("approve: unknown", given("approve", "a-1", True), agent_ls.UnknownApprovalError, "pending"),
     ("approve: text", given("approve", "a-1", "yes"), agent_ls.AppError, "bool"),
     ("reply: unknown", given("reply", "q-1", "x"), agent_ls.UnknownQuestionError, "open"),

@@ -41,8 +41,8 @@ LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
     AuthenticationError: (
         "{provider} refused the key",
         (
-            "Enter a valid key in the editor or with `agent-ls keys set {provider}`. A key in {variable} comes first: "
-            "correct it there and start agent-ls again. The conversation is kept."
+            "Enter a valid key, for example with `agent-ls keys set {provider}`. A key in {variable} comes first: "
+            "correct it there and start the program again. The conversation is kept."
         ),
     ),
     PermissionDeniedError: (

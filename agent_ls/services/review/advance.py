@@ -15,6 +15,7 @@ restored. A text that the ledger has already changes nothing.
     AgentWrote         known already: nothing. Otherwise `before` is seen; new hunks, published with the change;
                        hunks that the call changed are published after it
     AgentWroteBytes    all hunks are gone; without proposals, the file is forgotten
+    RolledBack         the session's hunks of these turns are gone, those of other turns keep what is left
     SavedByUs          noted, for an undo that has to be saved as well
     Restored           the ledger is replaced; hunks that are gone: a notice for the model
     HunksMissing       noted, until a text contains them
@@ -45,6 +46,7 @@ from agent_ls.review.decisions import Decision, apply_decision, narrow_to_lines
 from agent_ls.review.ledger import LedgerChange
 from agent_ls.review.proposals import mark_written, rebase_group, with_new_lines
 from agent_ls.review.reopened_hunks import UndoneHunks, reopen_missing, reopen_undone
+from agent_ls.review.rolled_back import apply_roll_back
 from agent_ls.review.user_edits import apply_user_edit
 from agent_ls.services.review import reports
 from agent_ls.services.review.advance_proposals import (
@@ -86,6 +88,8 @@ def advance(file: ReviewedFile, report: Report) -> Advanced:
         case reports.AgentWroteBytes():
             file, effects = _replace_ledger(file, apply_user_edit(file.ledger, None), "agent")
             return file, effects if file.proposals else (*effects, Forget())
+        case reports.RolledBack():
+            return _record_roll_back(file, report)
         case reports.SavedByUs(form):
             return replace(file, is_saved_by_us=True, written_as=form or file.written_as), ()
         case reports.Restored(change):
@@ -167,6 +171,13 @@ def _record_write(file: ReviewedFile, report: reports.AgentWrote) -> Advanced:
     file, effects = _replace_ledger(replace(file, recorded=file.recorded | {call}), others, "agent")
     change = PublishChange(*call, report.before, report.after, made)
     return file, (*seen, PublishDelayedHunks(), change, *effects, RecordPositions(call[0]))
+
+
+def _record_roll_back(file: ReviewedFile, it: reports.RolledBack) -> Advanced:
+    before = user_edited(it.ledger, it.before).ledger
+    after = user_edited(before, it.after).ledger
+    change = apply_roll_back(file.ledger, before, after, it.session_id, it.turns)
+    return _replace_ledger(file, change, "editor") if change.changed else (file, ())
 
 
 def _replace_ledger(file: ReviewedFile, change: LedgerChange, by: By, comment: str = "") -> Advanced:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from agent_ls.environments.base import Attribution
 from agent_ls.review.decisions import Decision
-from agent_ls.review.ledger import LedgerChange
+from agent_ls.review.ledger import FileLedger, LedgerChange
 from agent_ls.review.restore import StoredHunk
 from agent_ls.services.review.effects import By
 from agent_ls.services.review.reviewed_file import PendingWrite, Proposal
@@ -47,6 +47,20 @@ class AgentWrote:
 @dataclass(frozen=True, slots=True)
 class AgentWroteBytes:
     """A call changed the file, and its old or new content is not text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """The user rolled these turns of a session back. This changed the text from `before` to `after`.
+
+    `ledger` is the ledger from before the roll back. The new text has been seen already.
+    """
+
+    ledger: FileLedger
+    before: str | None
+    after: str | None
+    session_id: str
+    turns: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +170,7 @@ Report: TypeAlias = (
     | DiskSeen
     | AgentWrote
     | AgentWroteBytes
+    | RolledBack
     | SavedByUs
     | Restored
     | HunksMissing

@@ -1,7 +1,7 @@
 """A session's changes as a patch for `git apply`, from the contents that its log names.
 
-The patch leads from the content before the session's first write of a file to the one after its last, without the
-changes that the user undid since. What the user typed between two writes is part of it.
+The patch has what the session changed, without what was undone or rolled back since. What others changed in a file
+between two writes is context of the patch.
 """
 
 from __future__ import annotations
@@ -9,42 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged
+from agent_ls.loop.events.types import Hunk
 from agent_ls.patch.git_format import git_patch
 from agent_ls.patch.unified import line_hunks
-from agent_ls.store import blobs, pages
-from agent_ls.store.journal import RecordedWrite, find_write
+from agent_ls.review.net_change import SessionWrite, net_change
+from agent_ls.sessions.export.logged_writes import WrittenFile, read_logged_writes
+from agent_ls.store import blobs
 from agent_ls.store.layout import blobs_path, log_path
 from agent_ls.text import looks_binary, split_lines, to_display_line
-
-_CHANGE = b'{"change":'
-_KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
-
-
-@dataclass(slots=True)
-class _File:
-    """The names of three contents: before the first write, before the last, and after the last. With the hunks that
-    the user undid after that, and the permission bits of a file that was deleted.
-    """
-
-    first: str
-    previous: str
-    last: str
-    undone: dict[str, Hunk] = field(default_factory=dict)
-    mode: int | None = None
-
-    @property
-    def end(self) -> str:
-        """The name of the last content that still counts: a deletion or a new file may be undone as a whole."""
-        kinds = {hunk.what for hunk in self.undone.values()}
-        return "" if "create" in kinds else self.previous if "delete" in kinds else self.last
-
-    @property
-    def undone_lines(self) -> list[Hunk]:
-        return [] if self.end != self.last else list(self.undone.values())
 
 
 class _NotText(ValueError):
@@ -61,17 +35,17 @@ def session_patch(
     Programs that apply patches pass over both.
 
     Raises:
-        OSError: the log cannot be read.
+        UnknownTurnError: the log has no such turn. OSError: the log cannot be read.
     """
     parts: list[str] = []
     notes: list[str] = []
-    files = _read_files(log_path(session_folder), turn_id)
+    files = read_logged_writes(log_path(session_folder), turn_id)
     for name, path in sorted(_names(files, folder, worktree).items()):
         file = files[path]
         if file.first == file.end:
             continue
         try:
-            before, after = (_read(blobs_path(session_folder), it) for it in (file.first, file.end))
+            before, after = _ends(blobs_path(session_folder), path, file)
         except _NotText as error:
             notes.append(f"{name}: {error}")
             continue
@@ -95,37 +69,24 @@ def _names(files: Iterable[str], folder: str, worktree: str) -> dict[str, str]:
     return found
 
 
-def _read_files(log: Path, turn_id: str) -> dict[str, _File]:
-    found: dict[str, _File] = {}
-    with pages.open_part(log) as part:
-        for line in part.forward(0):
-            if line.startswith(_CHANGE):
-                if (write := find_write(line)) and turn_id in ("", write.turn_id):
-                    _follow_write(found, write)
-            elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
-                match envelope.event:
-                    case FileChange(hunks=hunks) | HunkStateChanged(hunks=hunks):
-                        for hunk in hunks:
-                            _follow_hunk(found, hunk)
-                    case _:
-                        pass
-    return found
+def _ends(folder: Path, path: str, file: WrittenFile) -> tuple[str | None, str | None]:
+    """Return the texts between which the patch of a file leads.
 
-
-def _follow_write(found: dict[str, _File], write: RecordedWrite) -> None:
-    file = found.setdefault(write.path, _File(write.before, write.before, write.after))
-    file.previous, file.last = write.before, write.after
-    file.mode = write.mode if file.mode is None else file.mode
-    file.undone.clear()  # the content of this write has none of them
-
-
-def _follow_hunk(found: dict[str, _File], hunk: Hunk) -> None:
-    file = found.get(hunk.path)
-    if file is None:
-        return
-    file.undone.pop(hunk.id, None)
-    if hunk.state == "undone":
-        file.undone[hunk.id] = hunk
+    Raises:
+        _NotText.
+    """
+    ends = _read(folder, file.first), _read(folder, file.end)
+    if not file.has_others_changes or file.end != file.writes[-1].record.after:
+        return ends
+    writes: list[SessionWrite] = []
+    try:
+        for it in file.writes:
+            record = it.record
+            texts = _read(folder, record.before), _read(folder, record.after)
+            writes.append(SessionWrite(*texts, record.turn_id, record.call_id, it.reverts))
+    except _NotText:
+        return ends  # who changed what in between is not known
+    return net_change(path, writes)
 
 
 def _read(folder: Path, name: str) -> str | None:

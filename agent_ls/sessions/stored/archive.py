@@ -112,7 +112,7 @@ class Archive:
         """Return the changes of the session, or of one turn of it, as a patch, without the configured keys.
 
         Raises:
-            UnknownSessionError, AppError.
+            BadChoiceError: there is no such turn. UnknownSessionError, AppError.
         """
         with store_errors(session_id):
             path = log_path(await self._folder(session_id))
@@ -229,7 +229,7 @@ def patch_text(path: Path, known: Collection[str], *, has_trailers: bool = False
     With `turn_id`, only those of this turn. `has_trailers`: the lines for the end of a commit message stand above it.
 
     Raises:
-        BadSessionError. OSError.
+        UnknownTurnError. BadSessionError. OSError.
     """
     from agent_ls.sessions.export.patch import session_patch
 
