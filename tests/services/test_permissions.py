@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
+from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     ApprovalResolved,
@@ -17,6 +17,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.policy.rules import EDITS_RULE
 from agent_ls.policy.situation import Mode
+from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.model import parse_settings
 from tests.support.fake_provider import CallTool, Piece, text, tool_call
 from tests.support.session_rig import allow, deny, running
@@ -333,8 +334,9 @@ WRONG_RULES = ["command:made-up", EDITS_RULE]
 async def test_a_rule_that_was_not_offered_is_refused_and_resolves_nothing(work: Path) -> None:
     def answer(request: ApprovalRequested) -> ApprovalAnswer:
         for rule_id in WRONG_RULES:
-            with pytest.raises(UnknownApprovalError, match="not offered"):
+            with pytest.raises(BadChoiceError) as refused:
                 talk.live.approver.answer(request.request_id, ApprovalAnswer("allow", "session", rule_id))
+            assert request.rules and all(rule.id in refused.value.hint for rule in request.rules)
         return ApprovalAnswer("deny")
 
     async with running(work.parent, [[shell("touch t")]]) as rig:

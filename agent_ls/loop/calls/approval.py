@@ -136,9 +136,9 @@ class PolicyJudgement:
 
 
 class UnknownApprovalError(SessionError):
-    """This session has no request with this id, or the answer names a rule that the request did not offer."""
+    """This session has no request with this id."""
 
-    hint = "the request may already be answered: the conversation lists the open requests, with the rules they offer"
+    hint = "the request may already be answered: the conversation lists the open requests"
 
 
 class BadReplacementError(SessionError):
@@ -267,10 +267,6 @@ class PendingApprovals:
         request = self._find_request(request_id)
         if request.resolved:
             return request.resolved
-        if answer.rule_id and answer.rule_id not in {rule.id for rule in request.event.rules}:
-            raise UnknownApprovalError(
-                f"Approval request {request_id} does not offer the rule {answer.rule_id}."
-            )
         if answer.command and (reason := _why_not_replaced(request.event, answer)):
             raise BadReplacementError(reason)
         return self._resolve(request, answer)

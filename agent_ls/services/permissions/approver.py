@@ -18,7 +18,6 @@ from agent_ls.loop.calls.approval import (
     Denied,
     PendingApprovals,
     PolicyJudgement,
-    UnknownApprovalError,
 )
 from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
 from agent_ls.loop.restored import SuspendedTurn
@@ -34,6 +33,7 @@ from agent_ls.policy.situation import (
     Situation,
     UnconfinedSetting,
 )
+from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.permissions.paths import EffectFacts, PathBounds, needs_names, read_effect_facts
 from agent_ls.services.permissions.session_rules import SessionRules
 from agent_ls.services.permissions.temporary import name_temporary
@@ -226,8 +226,7 @@ class PolicyApprover:
         """Answer a pending approval. If the answer is "allow" and names a rule, the rule applies from now on.
 
         Raises:
-            UnknownApprovalError: unknown request, or the rule was not offered, or not for this
-            scope.
+            UnknownApprovalError. BadReplacementError. BadChoiceError: the rule was not offered, or not for this scope.
         """
         turn_id = self.approvals.turn_of(request_id)
         request = next((event for event in self.approvals.pending() if event.request_id == request_id), None)
@@ -304,10 +303,13 @@ def _may_change_files(effect: Effect, home: str) -> bool:
 
 
 def _check_offered(request: ApprovalRequested, answer: ApprovalAnswer) -> None:
-    """Raise UnknownApprovalError if the answer's rule was not offered for the answer's scope or a wider one."""
+    """Raise BadChoiceError if the answer's rule was not offered for the answer's scope or a longer one."""
     widths = [_WIDTH[rule.scope] for rule in request.rules if rule.id == answer.rule_id]
     if answer.rule_id and _WIDTH[answer.scope] > max(widths, default=-1):
-        raise UnknownApprovalError(
-            f"Rule {answer.rule_id} was not offered for the scope {answer.scope} in request {request.request_id}. "
-            "Choose a rule and a scope that the request lists."
+        offers = ", ".join(f"{rule.id} ({rule.scope})" for rule in request.rules)
+        raise BadChoiceError(
+            f"Rule {answer.rule_id} was not offered for the scope {answer.scope} in request {request.request_id}",
+            f"choose one of the offered rules and its scope: {offers}"
+            if offers
+            else "the request offers no rule",
         )
