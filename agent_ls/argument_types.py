@@ -28,6 +28,7 @@ from typing import (
     is_typeddict,
 )
 
+from agent_ls.method_forms import find_wrong_form, is_surely_sync
 from agent_ls.text import join_sentences
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -129,7 +130,7 @@ def find_misuse(name: str, value: Any, hint: Any) -> Misuse | None:
     if origin is Literal:
         return None if _is_one_of(value, args) else _no_choice(name, value, hint)
     if hint is Callable or origin is abc.Callable:
-        return None if callable(value) else _other(name, value, hint)
+        return _find_wrong_function(name, value, hint)
     if origin:
         return _find_in_items(name, value, hint)
     if getattr(hint, "_is_protocol", False):
@@ -171,6 +172,15 @@ def _find_in_items(name: str, value: Any, hint: Any) -> Misuse | None:
     return None
 
 
+def _find_wrong_function(name: str, value: Any, hint: Any) -> Misuse | None:
+    if not callable(value):
+        return _other(name, value, hint)
+    returned = get_origin(get_args(hint)[-1]) if get_args(hint) else None
+    if returned in (abc.Awaitable, abc.Coroutine) and is_surely_sync(value):
+        return f"{name}() is no async function", f"write it as `async def {value.__name__}`"
+    return None
+
+
 def _find_missing_method(name: str, value: Any, hint: Any) -> Misuse | None:
     if isinstance(value, type):
         return _other(name, value, hint)
@@ -179,9 +189,12 @@ def _find_missing_method(name: str, value: Any, hint: Any) -> Misuse | None:
         it for kind in kinds for it, own in vars(kind).items() if callable(own) and not it.startswith("_")
     ]
     missing = [it for it in dict.fromkeys(wanted) if not callable(getattr(value, it, None))]
-    if not missing:
-        return None
-    return f"{name}: {_shown(value)} has no method {', '.join(missing)}", _advice(hint)
+    if missing:
+        return f"{name}: {_shown(value)} has no method {', '.join(missing)}", _advice(hint)
+    for it in dict.fromkeys(wanted):
+        if wrong := find_wrong_form(getattr(value, it), getattr(hint, it)):
+            return f"{name}.{wrong[0]}", wrong[1]
+    return None
 
 
 def _is_instance(value: Any, hint: Any) -> bool:

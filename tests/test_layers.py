@@ -26,7 +26,8 @@ EVERYWHERE = {"patterns", "near_names"}
 # counts.
 ALLOWED: dict[str, set[str]] = {
     "_version": set(),
-    "argument_types": {"text"},
+    "argument_types": {"method_forms", "text"},
+    "method_forms": set(),
     "addresses": set(),
     "background": set(),
     "own_code": {"text"},

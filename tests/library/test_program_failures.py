@@ -282,15 +282,11 @@ def no_generator(self: object, request: object) -> Any:
     return ["a list"]
 
 
-async def coroutine(self: object, request: object) -> Any:
-    return "a coroutine that was never awaited"
-
-
 async def no_events(self: object, request: object) -> AsyncGenerator[Any]:
     yield "a text"
 
 
-@pytest.mark.parametrize("stream", [no_generator, coroutine, no_events])
+@pytest.mark.parametrize("stream", [no_generator, no_events])
 async def test_a_stream_of_an_own_provider_that_is_none_is_one_error(tmp_path: Path, stream: Any) -> None:
     model = type("Odd", (FakeProvider,), {"stream": stream})()
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
