@@ -47,9 +47,24 @@ def first_page(commands: Mapping[str, str], *, is_short: bool) -> str:
     return "\n".join(lines)
 
 
+OTHER_NAMES: Mapping[str, str] = {
+    "report": "sessions export ID --format report",
+    "patch": "sessions export ID --format patch",
+    "transcript": "sessions export ID",
+    "resume": "exec --resume ID",
+    "run": "exec",
+    "login": "keys set",
+    "upgrade": "docs installation",
+    "update": "docs installation",
+}
+"""What other programs call a command, and the words after `agent-ls` that do it."""
+
+
 def unknown_command(name: str, commands: Iterable[str]) -> str:
     """Return the error for a command that does not exist: what is wrong, then what to do."""
-    if near := nearest(name, commands, 0.5):
+    if meant := OTHER_NAMES.get(name):
+        hint = f"did you mean `agent-ls {meant}`?"
+    elif near := nearest(name, commands, 0.5):
         hint = f"did you mean `agent-ls {near}`?"
     elif " " in name:
         hint = "to run a prompt, write `agent-ls exec` before it"

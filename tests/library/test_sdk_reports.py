@@ -279,9 +279,9 @@ async def test_a_session_closed_by_a_failed_call_is_resumed_with_its_conversatio
 ) -> None:
     model = agent_ls.ScriptedModel(kind("refused"), "Here.")
     async with agent_ls.open_session(**options(tmp_path, model)) as session:
-        with pytest.raises(agent_ls.TurnFailedError, match="refused"):
+        with pytest.raises(agent_ls.TurnFailedError, match="refused") as failed:
             await session.ask("first")
-        assert session.state == "CLOSED"
+        assert session.state == "CLOSED" and "resume=session.id" in failed.value.hint
         with pytest.raises(agent_ls.SessionClosedError):
             await session.ask("second")
     async with agent_ls.open_session(**options(tmp_path, model), resume=session.id) as session:
