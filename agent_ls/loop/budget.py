@@ -39,6 +39,15 @@ def known_cost(cost_usd: float | None) -> float | None:
     return None if cost_usd is None or not is_amount(cost_usd) else cost_usd
 
 
+@dataclass(frozen=True, slots=True)
+class Expense:
+    """An amount that limits count."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+
+NOTHING_SPENT = Expense()
 GO_ON = "Go on"
 STOP = "Stop here"
 UNKNOWN_PRICE = (
@@ -100,13 +109,14 @@ class ReachedLimit:
 class InputBudget:
     """The usage of the user's current message and of the whole session.
 
-    The session's tokens and cost include usage in earlier processes. The session's time starts with this
-    process.
+    The session's tokens and cost include usage in earlier processes, but not `inherited`, which another session spent
+    before this one was copied from it. The session's time starts with this process.
 
     If the user continues at a limit, the full amount of the limit is available again from that moment.
     """
 
-    def __init__(self, spending: Spending, clock: Clock) -> None:
+    def __init__(self, spending: Spending, clock: Clock, inherited: Expense = NOTHING_SPENT) -> None:
+        self._inherited = inherited
         self._spending = spending
         self._clock = clock
         self._allowed: dict[str, float] = {}
@@ -151,9 +161,9 @@ class InputBudget:
         now_ms = self._clock.monotonic_ms()
         used = {
             "tokens_per_input": tokens - self._began_tokens,
-            "tokens_per_session": tokens,
+            "tokens_per_session": tokens - self._inherited.tokens,
             "cost_usd_per_input": usd - self._began_usd,
-            "cost_usd_per_session": usd,
+            "cost_usd_per_session": usd - self._inherited.usd,
             "seconds_per_input": (now_ms - self._began_ms) / 1000,
             "seconds_per_session": (now_ms - self._session_began_ms) / 1000,
         }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from agent_ls.llm.messages import ToolResultPart
 from agent_ls.llm.requests import Usage
+from agent_ls.loop.budget import NOTHING_SPENT, Expense
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import EventEmitter
 from agent_ls.loop.events.types import (
@@ -141,7 +142,8 @@ class RestoredSession:
     `call_ids` are the ids used in events; `answers` maps each client key to the result of its message. If
     `was_closed`, the log ends with session_end; the resumed session must therefore emit its new state.
     `cost_usd` is None if unknown. `shown` contains the digest of each file that the model has read.
-    `calibration` is the last value reported in UsageReport.
+    `calibration` is the last value reported in UsageReport. `inherited` is the part of usage and cost that a copy has
+    from its source.
     """
 
     turns: tuple[Turn, ...]
@@ -155,6 +157,7 @@ class RestoredSession:
     missing: MissingRecords = field(default_factory=MissingRecords)
     was_closed: bool = False
     cost_usd: float | None = 0.0
+    inherited: Expense = NOTHING_SPENT
     calibration: float = 1.0
     plan: PlanChanged | None = None
     suspended: SuspendedTurn | None = None

@@ -68,7 +68,7 @@ def assemble(
         session_id,
         CallIds(known.call_ids),
         spending,
-        InputBudget(spending, ports.clock),
+        InputBudget(spending, ports.clock, known.inherited),
         SessionTerminals(ports.environment, emitter, ports.clock, ports.secrets),
         LogGuard(ports.recorder, ports.questions),
     )

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio.lowlevel
 
+from agent_ls.loop.events.types import SubagentChanged
 from agent_ls.tools.summary import one_line
 
 NAMED_PROCESSES = 5
@@ -48,4 +49,15 @@ def ended_notice(commands: Sequence[str]) -> str:
     return (
         "agent-ls was restarted, or another process took this session over. Your background processes have "
         f"ended: {named}{more}. Start the processes that are still needed again; they get new ids."
+    )
+
+
+def stopped_agents_notice(agents: Sequence[SubagentChanged]) -> str:
+    """Return the notice that tells the model which subagents, at least one, ended unfinished before the resume."""
+    named = "; ".join(f"{it.agent_id} ({one_line(it.task)})" for it in agents[:NAMED_PROCESSES])
+    more = f"; and {len(agents) - NAMED_PROCESSES} more" if len(agents) > NAMED_PROCESSES else ""
+    return (
+        f"The session was resumed. These agents were stopped before they had finished: {named}{more}. Requests for "
+        "approval that they had made were withdrawn, and nobody denied them. Start the agents that are still needed "
+        "again."
     )

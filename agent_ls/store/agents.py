@@ -18,6 +18,7 @@ from agent_ls.loop.events.types import (
     SubagentChanged,
     ToolCallEnd,
     ToolCallStart,
+    UserInput,
 )
 from agent_ls.loop.restored import RestoredAgent
 from agent_ls.loop.turns import Turn
@@ -49,6 +50,17 @@ class StoredAgents:
 
     def __init__(self) -> None:
         self._agents: dict[str, StoredAgent] = {}
+        self._cut: set[str] = set()
+
+    @property
+    def cut(self) -> list[SubagentChanged]:
+        """The subagents that ended, unfinished, with the last turn or with the process."""
+        ended = [agent.changed for agent in self._agents.values() if agent.changed]
+        return [
+            it
+            for it in ended
+            if it.status == "running" or (it.reason == "interrupted" and it.agent_id in self._cut)
+        ]
 
     def turn(self, agent_id: str, turn: Turn) -> None:
         self._agent(agent_id).turns.append(turn)
@@ -59,6 +71,10 @@ class StoredAgents:
             case SubagentChanged() as changed:
                 agent = self._agent(changed.agent_id)
                 agent.changed, agent.parent = changed, envelope.agent_id
+                if changed.reason == "interrupted":
+                    self._cut.add(changed.agent_id)
+            case UserInput() if not envelope.agent_id:
+                self._cut.clear()
             case AssistantTextStart() | ReasoningStart() as start:
                 self._agent(envelope.agent_id).parts[start.part_id] = start
             case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):

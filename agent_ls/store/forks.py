@@ -41,6 +41,7 @@ def fork_log(lines: Iterable[bytes], session_id: str, at_turn: str = "") -> Fork
     if configs:
         kept.append({"config": configs[-1]})
     kept += _missing_end(kept)
+    kept.append({"copied": True})
     refs: list[str] = []
     seq = 0
     for item in kept:

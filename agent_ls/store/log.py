@@ -39,6 +39,7 @@ RecordKind: TypeAlias = Literal[
     "prefix",
     "partial",
     "config",
+    "copied",
     "intent",
     "ledger",
     "notice",

@@ -154,6 +154,8 @@ class _Reading:
             self.state.known.pop(shown["path"], None)
         elif known := record.get("known"):
             self.state.known[known["path"]] = known["digest"]
+        elif record.get("copied"):
+            self.state.end_copied()
         elif config := record.get("config"):
             self.state.config.update(config)
         elif intent := record.get("intent"):

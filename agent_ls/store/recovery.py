@@ -101,6 +101,7 @@ def recover(
         missing=missing,
         was_closed=state.is_closed,
         cost_usd=state.cost_usd,
+        inherited=state.inherited,
         plan=state.plan,
         suspended=suspended,
         shown=dict(state.shown),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from agent_ls.llm.messages import ImagePart, Message, Role, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
+from agent_ls.loop.budget import NOTHING_SPENT, Expense
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
@@ -109,6 +110,7 @@ class SessionState:
     turns: list[Turn] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
+    inherited: Expense = NOTHING_SPENT
     plan: PlanChanged | None = None
     prompt: str = ""
     prefix: Prefix = field(default_factory=Prefix)
@@ -150,6 +152,10 @@ class SessionState:
     turn_ids: list[str] = field(default_factory=list)
     questions: dict[str, QuestionAsked] = field(default_factory=dict)
     agents: StoredAgents = field(default_factory=StoredAgents)
+
+    def end_copied(self) -> None:
+        """Apply the record after the last one that was copied from another session."""
+        self.inherited = Expense(self.usage.input_tokens + self.usage.output_tokens, self.cost_usd or 0.0)
 
     def agent_turn(self, agent_id: str, turn: Turn) -> None:
         if isinstance(turn, AssistantTurn):
@@ -271,6 +277,9 @@ class SessionState:
                 self.plan = plan
             case SubagentChanged():
                 self.agents.event(envelope)
+            case UserInput():
+                self.agents.event(envelope)
+                self._message(envelope)
             case Title(title=title):
                 self.title = title
             case Reverted() as reverted:

@@ -122,3 +122,27 @@ async def test_a_closed_session_says_that_it_is_closed_and_not_why_it_cannot_be_
         pass
     with pytest.raises(agent_ls.SessionClosedError):
         await session.fork()
+
+
+@pytest.mark.req("H18")
+async def test_a_limit_of_a_copy_counts_only_what_the_copy_spends(tmp_path: Path) -> None:
+    def open_one(resume: str = "") -> agent_ls.SessionOpening:
+        usage = agent_ls.Usage(input_tokens=10, output_tokens=5, reported_cost_usd=0.5)
+        model = agent_ls.ScriptedModel("One.", "Two.", "Three.", usage=usage)
+        limits = {"limits": {"costUsdPerSession": 0.9, "tokensPerSession": 29}}
+        return agent_ls.open_session(**options(tmp_path, model, settings=limits), resume=resume)
+
+    async with open_one() as session:
+        await session.ask("first")
+        copy = await session.fork()
+    async with open_one(copy) as session:
+        assert (session.usage.input_tokens, session.cost_usd) == (10, 0.5)
+        await session.ask("second")
+        again = await session.fork()
+    async with open_one(copy) as session:
+        await session.ask("third")
+        with pytest.raises(agent_ls.TurnFailedError) as reached:
+            await session.ask("fourth")
+        assert (reached.value.reason, session.cost_usd) == ("limit", 1.5)
+    async with open_one(again) as session:
+        assert await session.ask("third") == "One."

@@ -121,3 +121,20 @@ async def test_a_limit_is_asked_about_once_after_a_resume(tmp_path: Path, limit:
         with anyio.fail_after(120):
             ended = await turn_end(session)
         assert ended.reason == "completed" and len(model.requests) == 2
+
+
+async def test_a_resumed_session_informs_the_model_of_a_subagent_that_waited(tmp_path: Path) -> None:
+    model = FakeProvider([call("spawn_agent", task="Make new.txt."), call("wait", agent_id="agent_1")])
+    given = options(tmp_path, model, answers_later=True, trusted=True)
+    given["adapters"] |= {"sub": FakeProvider([call("shell", command="touch new.txt")])}
+    given["settings"] = {"models": {"subagents": "sub/x"}}
+    asked = await end_waiting(session := await agent_ls.open_session(**given))
+    assert asked.agent_id == "agent_1"
+    for informs in (True, False):  # the notice is sent once
+        async with agent_ls.open_session(**given, resume=session.id) as session:
+            assert session.state == "IDLE" and not session.pending()
+            asked_before = len(model.requests)
+            await session.ask("And?")
+        (request,) = model.requests[asked_before:]
+        last = [message.text for message in request.messages][-2 if informs else -1 :]
+        assert last[-1] == "And?" and any("agent_1 (Make new.txt.)" in text for text in last) is informs

@@ -75,12 +75,13 @@ def test_a_fork_contains_only_complete_turns_and_no_records_specific_to_the_sour
     assert kinds(made.lines) == [
         "prompt", "config", "session_start", "turn", "user_input", "file_change", "tool_call_end",
         "steering_queued", "steering_injected", "turn", "turn", "user_input", "turn", "processing_end", "config",
+        "copied",
     ]  # fmt: skip
     events = [json.loads(line)["event"] for line in made.lines if b'"event"' in line]
     assert [item["seq"] for item in events] == list(range(1, len(events) + 1))
     assert {item["sessionId"] for item in events} == {"s-2"}
     assert [item["data"]["hunks"] for item in events if item["kind"] == "file_change"] == [[]]
-    assert json.loads(made.lines[-1]) == {"config": {"mode": "edits"}}
+    assert json.loads(made.lines[-2]) == {"config": {"mode": "edits"}}
     assert made.output_refs == ("0123456789abcdef",)
 
 
@@ -88,8 +89,8 @@ def test_a_fork_contains_only_complete_turns_and_no_records_specific_to_the_sour
 def test_a_fork_at_a_turn_before_a_follow_up_ends_with_a_processing_end_event() -> None:
     made = fork_log(lines(LOG), "s-2", "t1")
 
-    assert kinds(made.lines)[-4:] == ["turn", "config", "state", "processing_end"]
-    assert json.loads(made.lines[-1])["event"]["turnId"] == "t1"
+    assert kinds(made.lines)[-5:] == ["turn", "config", "state", "processing_end", "copied"]
+    assert json.loads(made.lines[-2])["event"]["turnId"] == "t1"
     assert b'"two"' not in b"".join(made.lines)
 
 

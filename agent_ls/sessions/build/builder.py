@@ -43,7 +43,7 @@ from agent_ls.sessions.build.parts import editor_context
 from agent_ls.sessions.build.permissions import permissions_for
 from agent_ls.sessions.live import LiveSession, SessionWorkspace
 from agent_ls.sessions.new_session import SessionChoice
-from agent_ls.sessions.notices import Notices, ended_notice
+from agent_ls.sessions.notices import Notices, ended_notice, stopped_agents_notice
 from agent_ls.sessions.services import SharedServices
 from agent_ls.sessions.session_log import COMMAND_MARK, PLACE, SessionFiles
 from agent_ls.store.log import Header
@@ -261,3 +261,5 @@ def _begin(draft: SessionDraft, live: LiveSession) -> None:
         draft.stored.remember({COMMAND_MARK: local.mark})
     if earlier and (ended := earlier.state.ended_with_process):
         live.notice(ended_notice(ended))
+    if earlier and (agents := earlier.state.agents.cut):
+        live.notice(stopped_agents_notice(agents))
