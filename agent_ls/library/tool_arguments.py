@@ -10,6 +10,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic_core import to_jsonable_python
 
+from agent_ls.llm.requests import PARAMETER_NAME, PARAMETER_NAME_RULE
 from agent_ls.own_code import error_words
 from agent_ls.tools.base import Arguments
 from agent_ls.tools.registry import generate_schema
@@ -21,7 +22,8 @@ def make_arguments(function: Callable[..., object], name: str) -> type[Arguments
     """Return the argument class of the tool `name`. A parameter that pydantic reserves gets another attribute.
 
     Raises:
-        TypeError: a parameter has no type, a type that has no JSON Schema, or a default that is not of its type.
+        TypeError: a parameter has a name that some providers refuse, no type, a type that has no JSON Schema, or a
+            default that is not of its type.
     """
     fields: dict[str, Any] = {}
     places: dict[str, str] = {}
@@ -30,6 +32,11 @@ def make_arguments(function: Callable[..., object], name: str) -> type[Arguments
         parameters = _parameters(function, name)
         for parameter in parameters:
             where = f"parameter {parameter.name} of the tool {name}"
+            if not PARAMETER_NAME.fullmatch(parameter.name):
+                raise TypeError(
+                    f"{where}: some providers refuse this name. Use {PARAMETER_NAME_RULE}, and say what it means by "
+                    '`Annotated[..., "its meaning"]`'
+                )
             hint = _resolve(function, parameter, where)
             attribute = _attribute(parameter.name, {*fields, *(it.name for it in parameters)})
             given: dict[str, Any] = {} if attribute == parameter.name else {"alias": parameter.name}

@@ -69,6 +69,13 @@ def check_tool_name(name: str) -> None:
         )
 
 
+PARAMETER_NAME_CHARS = 64
+PARAMETER_NAME = regex(
+    r"[a-zA-Z0-9_.-]{1,64}"
+)  # the names of parameters of tools that every provider accepts
+PARAMETER_NAME_RULE = "letters from a to z, digits and `_`, 64 at most"
+
+
 def check_tool(name: str, parameters: JsonObject) -> None:
     """Check a tool's name and parameters.
 

@@ -330,13 +330,19 @@ def test_what_has_no_typed_parameters_is_refused(function: Any) -> None:
         agent_ls.tool(function)
 
 
+@pytest.mark.parametrize("name", ["größe", "名前", "x" * 65])
+def test_a_parameter_name_that_some_providers_refuse_is_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=f"parameter {name} of the tool use: .*Annotated"):
+        agent_ls.tool(make(int, name=name))
+
+
 RESERVED = [it for it in dir(pydantic.BaseModel) if not it.startswith("__")]
 
 
 @pytest.mark.parametrize(
     "name", [*RESERVED, "model_x", "_x", "__x__", "parameter", "derived_key", "argument_x"]
 )
-async def test_any_name_of_a_parameter_works(name: str) -> None:
+async def test_a_reserved_name_of_a_parameter_works(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         made = agent_ls.tool(make(int, name=name))

@@ -11,7 +11,7 @@ import agent_ls
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, Piece, text
 
-pytestmark = pytest.mark.req("X4")
+pytestmark = pytest.mark.req("X10")
 BEGIN = ["o0", "o1", "o2", "o3", "o4", "o5"]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from agent_ls.review.net_change import SessionWrite, net_change
 from agent_ls.review.rewind import AgentChange, FileVersion, Rewound, rewind
 
-pytestmark = pytest.mark.req("X4")
+pytestmark = pytest.mark.req("X10")
 
 
 def text(lines: Sequence[str]) -> str:

@@ -26,8 +26,11 @@ from agent_ls.mcp.config import ConfigError, HttpTarget, ServerConfig, VariableV
 from agent_ls.mcp.descriptions import Elicitation, ElicitationReply, ServerDescription
 from agent_ls.mcp.names import command_for
 from agent_ls.mcp.process import ServerProcesses
+from agent_ls.policy.places import Places
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.paths import places_of
+from agent_ls.services.settings.layers import user_layer
+from agent_ls.services.settings.model import parse_settings
 
 if TYPE_CHECKING:
     from agent_ls.mcp.session import ConnectionCallbacks, McpConnection
@@ -134,7 +137,7 @@ async def _connect(
     from agent_ls.mcp.managed_server import login_needed
     from agent_ls.mcp.session_errors import problem_of
 
-    places = await anyio.to_thread.run_sync(places_of, str(folder))
+    places = await anyio.to_thread.run_sync(_places, str(folder))
     confinement = ServerConfinement(lambda: places, state)
     processes = ServerProcesses(environ, str(folder), confinement.confine)
     callbacks = session.ConnectionCallbacks(lambda kind: None, _cancel, lambda: (str(folder),))
@@ -166,6 +169,12 @@ async def _connect(
     finally:
         await processes.end_all()
         await confinement.close()
+
+
+def _places(folder: str) -> Places:
+    """Return the places of a session in this folder, with the paths of the user's settings. Blocks."""
+    settings, _ = parse_settings(user_layer()[0])
+    return places_of(folder, settings=settings.paths)
 
 
 async def _cancel(asked: Elicitation) -> ElicitationReply:

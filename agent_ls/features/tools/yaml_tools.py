@@ -24,7 +24,7 @@ from agent_ls.environments.instruction_files import (
 )
 from agent_ls.environments.local.environ import EnvRules, is_declared_secret
 from agent_ls.features.base import SessionFeature
-from agent_ls.llm.requests import TOOL_NAME, TOOL_NAME_RULE
+from agent_ls.llm.requests import PARAMETER_NAME, TOOL_NAME, TOOL_NAME_RULE
 from agent_ls.loop.context.history_search import SEARCH_HISTORY
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Category, Tool
@@ -353,7 +353,7 @@ def _parameters(found: _Definition) -> Iterator[tuple[tuple[str | int, ...], str
     }  # fmt: skip
     for name, parameter in found.parameters.items():
         place = ("parameters", name)
-        if not name.isidentifier() or not name.isascii():
+        if not (name.isidentifier() and PARAMETER_NAME.fullmatch(name)):
             yield place, f"{name!r} cannot be the name of a parameter: use letters, digits and underscores"
         if any(
             isinstance(each, bool) or not isinstance(each, kinds[parameter.type]) for each in parameter.enum

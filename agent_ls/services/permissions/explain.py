@@ -11,15 +11,18 @@ from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.commands import analyse_command
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import Allow, Ask, Judgement, Mode, Refuse, Situation
-from agent_ls.services.permissions.paths import places_of, read_effect_facts
+from agent_ls.services.permissions.paths import DEFAULT_PATHS, places_of, read_effect_facts
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
+from agent_ls.services.settings.model import PathSettings
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.rules import RuleStore
 
 
-def explain_command(line: str, folder: str, modes: Sequence[str]) -> Iterator[str]:
+def explain_command(
+    line: str, folder: str, modes: Sequence[str], paths: PathSettings = DEFAULT_PATHS
+) -> Iterator[str]:
     """Yield sentences about a command, with the user's stored rules applied. Runs nothing. Blocks."""
-    places = places_of(folder)
+    places = places_of(folder, settings=paths)
     effect = CommandEffect(line, folder)
     found = analyse_command(effect, places.home)
     seen = read_effect_facts(effect, places)
