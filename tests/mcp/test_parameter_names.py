@@ -13,11 +13,7 @@ from tests.mcp.plans import raw_server, tool, user_file
 from tests.mcp.rig import running
 from tests.support.fake_provider import Piece, text, tool_call
 
-pytestmark = [
-    pytest.mark.req("T11"),
-    pytest.mark.report("twilio-labs/mcp#56"),
-    pytest.mark.report("ComposioHQ/composio#2330"),
-]
+pytestmark = pytest.mark.req("T11")
 
 
 def test_a_schema_has_names_that_every_provider_accepts() -> None:
