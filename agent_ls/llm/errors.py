@@ -82,7 +82,7 @@ class ProviderError(LlmError):
 
     `status` is the HTTP status; None if the error occurred inside a stream that began with status 200. `param` is the
     field of the request that the provider names. `raw` is the JSON body. It is for programs only and is never
-    displayed, because it may repeat parts of the request. Unknown statuses are retryable.
+    displayed, because it may repeat parts of the request. Unknown statuses of 400 to 499 count as 400.
     """
 
     kind = "provider"

@@ -14,6 +14,7 @@ from typing import cast
 from agent_ls.llm.errors import LlmError, ProviderError, StreamError
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.error_mapping import FailureTable, ProviderFailure
+from agent_ls.llm.providers.error_problems import problems_in
 from agent_ls.llm.providers.wire_json import (
     int_at,
     object_at,
@@ -35,7 +36,11 @@ _MESSAGES = (
     "Message",
     "details",
 )
-_NAMES = ("code", "Code", "type", "status", "__type", "error_code", "status_code", "http_status_code")
+_NAMES = (
+    "code", "Code", "type", "status", "__type", "error_code", "errorCode", "status_code", "http_status_code",
+)  # fmt: skip
+_MORE_NAMES = ("error_type", "reason")  # TGI, Novita; for others these are sentences
+_NAME = regex(r"[\w.:#-]+")
 _DELAYS = {
     "retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 0.001,
     "resets_in_seconds": 1.0, "reset_seconds": 1.0,  # Codex, CLIProxyAPI
@@ -74,6 +79,8 @@ def find_failure(body: JsonObject, request_id: str = "") -> ProviderFailure | No
             if (inner := find_failure({"error": reason})) and not _SAYS_NOTHING.search(inner.message):
                 return inner
     nested = nested_object(message)
+    if nested and "path" in nested and "message" not in nested:
+        nested = None  # a problem that zod lists, whose reasons are in it
     if nested is not None and (inner := find_failure(nested)) and inner.message:
         # A proxy put the error body of another server into its message.
         own = _names_of(body, error)
@@ -88,6 +95,8 @@ def read_failure(body: bytes, request_id: str = "") -> ProviderFailure:
     """Return the error in the body of a refused request, also if the body is plain text or a page."""
     if value := first_object(body):
         failure = find_failure(value, request_id) or ProviderFailure(request_id=request_id)
+        if not failure.message and (deeper := next(_stated_inside(value), None)):  # Portkey
+            failure = find_failure({"error": deeper}, request_id) or failure
         # an answer in place of an error: the filter of Azure says inside of it what it refused
         is_answer = not failure.message and bool(value.get("choices"))
         return (find_failure({"error": value}, request_id) or failure) if is_answer else failure
@@ -179,6 +188,8 @@ def _error_object(body: JsonObject) -> JsonObject:
         if first := next(objects_at(body, key), None):
             described = {"message": first.get("description")} if "message" not in first else {}  # Writer
             return {**first, **described}
+    if (detail := object_at(body, "detail")) and "error" not in body:  # FastAPI
+        return _error_object(detail)
     if (reply := object_at(body, "base_resp")) and int_at(reply, "status_code"):  # MiniMax
         return {"message": text_at(reply, "status_msg"), "code": int_at(reply, "status_code")}
     # Output: an error of AWS inside an event / Response: Tencent Cloud
@@ -209,8 +220,9 @@ def _message(body: JsonObject, error: JsonObject) -> str:
         message = message[: page.start()] + plain_text(message[page.start() :].encode())
     message = (_place(error) if message else "") + message
     reason = text_at(error, "param")  # MiMo: Param Incorrect, with the reason here and not only a name
-    if " " not in reason:
-        reason = _problems(error, "details")  # Azure: Invalid payload, with the fields here
+    if " " not in reason:  # Azure: Invalid payload, with the fields in a list
+        listed = problems_in(error) + (problems_in(body) if error is not body else [])
+        reason = "; ".join(it for it in dict.fromkeys(listed) if it not in message)
     return f"{message}: {reason}" if message and reason and reason not in message else message
 
 
@@ -225,12 +237,15 @@ def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:
     for holder in (error, body):
         # Mistral and FastAPI send a list of problems; `detail` may be an error object as well.
         for key in ("detail", "message"):
-            yield _problems(holder, key)
             inner = object_at(holder, key)
-            yield text_at(inner, "message") or text_at(inner, "error") or _problems(inner, "detail")
+            yield next(
+                (text for name in _MESSAGES if (text := text_at(inner, name))), text_at(inner, "error")
+            )
     if error is not body:
         for key in _MESSAGES:
             yield text_at(body, key)
+    for holder in (error, body):
+        yield "; ".join(problems_in(holder))
 
 
 def _as_text(quoted: JsonValue) -> str:
@@ -238,15 +253,6 @@ def _as_text(quoted: JsonValue) -> str:
     texts = quoted.values() if isinstance(quoted, Mapping) else ()
     inner = (text for text in texts if isinstance(text, str) and text.startswith("{"))
     return next(inner, "") or json.dumps(quoted)
-
-
-def _problems(holder: JsonObject, key: str) -> str:
-    """Return a list of problems as text, each with the field that it is about."""
-    return "; ".join(
-        (_place(item) or (f"{param}: " if (param := text_at(item, "param")) else "")) + quoted
-        for item in objects_at(holder, key)
-        if (quoted := text_at(item, "msg") or text_at(item, "message"))
-    )
 
 
 def _place(problem: JsonObject) -> str:
@@ -258,6 +264,12 @@ def _place(problem: JsonObject) -> str:
 def _names_of(body: JsonObject, error: JsonObject) -> tuple[str, ...]:
     """Return codes and types, the most specific first. Numbers are less specific than names."""
     found = [holder.get(key) for holder in (error, body) for key in _NAMES]
+    found += [
+        name
+        for holder in (error, body)
+        for key in _MORE_NAMES
+        if _NAME.fullmatch(name := text_at(holder, key))
+    ]
     words = [word for word in found if isinstance(word, str) and word and word != "error"]
     names = [word.rpartition("#")[2] for word in words if not word.isdigit()]
     numbers = [str(n) for n in found if isinstance(n, int) and not isinstance(n, bool)]

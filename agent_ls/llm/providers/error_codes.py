@@ -31,14 +31,19 @@ _STATUSES: Mapping[int, type[ProviderError]] = {
     410: NotFoundError,  # NVIDIA, of a model that ended
     413: RequestTooLargeError,
     422: InvalidRequestError,
+    424: ServerError,  # TGI, Vercel: what the request depends on has failed
     429: RateLimitError,
     498: OverloadedError,  # Groq
+    501: InvalidRequestError,  # llama.cpp: the server was not started for this
     529: OverloadedError,
 }
 
 # The same as codes in bodies: OpenRouter and llama.cpp send numbers instead of names.
 _BY_NUMBER: Mapping[str, type[ProviderError]] = {
     **{str(status): kind for status, kind in _STATUSES.items()},
+    # FastChat: an HTTP status with two more digits
+    **{f"{status}{more:02}": ServerError for status in (500, 503) for more in range(1, 10)},
+    **{f"429{more:02}": RateLimitError for more in range(1, 10)},
     **dict.fromkeys(("500", "502", "504"), ServerError),
     "503": OverloadedError,
     # Z.ai, on each of its APIs
@@ -56,6 +61,9 @@ _BY_NUMBER: Mapping[str, type[ProviderError]] = {
     **dict.fromkeys(map(str, range(1316, 1322)), QuotaExceededError),
     **dict.fromkeys(("1311", "1313", "1314", "1315"), PermissionDeniedError),
 }
+
+_PASSING = (409, 423, 425, 499)  # conflict, locked, too early, and a request that was cancelled
+_OF_MANY = (400, 413, 422, 424, 429, 500, 501, 503)
 
 OWN_CODE = regex(r"\d{4}")  # a code of a provider; shorter ones are HTTP statuses
 
@@ -83,8 +91,11 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
         ),
         QuotaExceededError,
     ),
-    # cyber_policy, content_policy_violation, InputTextSensitiveContentDetected, data_inspection_failed
-    (regex(r"policy(_violation)?$|sensitivecontent|data_inspection", re.IGNORECASE), ContentFilterError),
+    # cyber_policy, InputTextSensitiveContentDetected, data_inspection_failed / Portkey: hooks_failed
+    (
+        regex(r"policy(_violation)?$|sensitivecontent|data_inspection|^hooks_failed$", re.IGNORECASE),
+        ContentFilterError,
+    ),
     (regex(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
     # Bedrock: throttlingException, with a small letter within streams
     (
@@ -94,12 +105,16 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
         RateLimitError,
     ),
     (regex(r"^(internal_?server|modelstreamerror)", re.IGNORECASE), ServerError),
+    # new-api: entitlement_daily_limit_exceeded / KoboldCpp: bad_input / Volcano Engine: ModelNotOpen
+    (regex(r"(daily|weekly|monthly|total)_limit_(exceeded|reached)"), QuotaExceededError),
+    (regex(r"^entitlement_|modelnotopen", re.IGNORECASE), PermissionDeniedError),
+    (regex(r"^bad_input$"), InvalidRequestError),
     # LiteLLM: key_model_access_denied / Groq: model_terms_required
     (
         regex(r"access_(denied$|terminated)|account_(deactivated|disabled)|terms_required|_restricted$"),
         PermissionDeniedError,
     ),
-    (regex(r"^model_(decommissioned|not_available|not_supported)$"), NotFoundError),
+    (regex(r"^model_(decommissioned|not_available|not_supported|price_error)$"), NotFoundError),
 )
 
 
@@ -119,6 +134,16 @@ def quoted_kind(message: str) -> type[ProviderError] | None:
 
 
 def kind_of_status(status: int | None) -> type[ProviderError]:
-    if status is not None and status not in _STATUSES and 500 <= status < 600:
-        return ServerError
-    return _STATUSES.get(status, ProviderError) if status is not None else ProviderError
+    """Return the class of a status. As HTTP demands, an unknown status counts as the first one of its hundred."""
+    if status is None or status in _PASSING:
+        return ProviderError
+    return _STATUSES.get(status) or {4: InvalidRequestError, 5: ServerError}.get(status // 100, ProviderError)
+
+
+def is_vague(status: int | None) -> bool:
+    """Return whether words may say more than a status: servers send it for many reasons, or it is an unknown one."""
+    return (
+        status is None
+        or status in _OF_MANY
+        or (400 <= status < 500 and status not in {*_STATUSES, *_PASSING})
+    )

@@ -10,7 +10,8 @@ from agent_ls.patterns import regex
 
 # examples: Please try again in 1.146s. / Please retry in 48.9s. / try again in 7m12.5s / Resets in 16 days.
 _WORDED_DELAY = regex(
-    r"(?:try again|retry|wait|reset)s?\s+(?:in|after|for)?\s*(?:about\s+)?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*)+)",
+    r"(?:try again|retry|wait|reset)s?\s+(?:in|after|for)?\s*(?:about\s+)?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*)+)"
+    r"|((?:\b\d+(?:\.\d+)?[a-z]+)+) remaining\b",  # CLIProxyAPI: auth in short cooldown, 1m30s remaining
     re.IGNORECASE,
 )
 _WORDED_UNIT = regex(
@@ -25,7 +26,7 @@ def worded_delay_s(message: str) -> float | None:
     found = _WORDED_DELAY.search(message)
     if not found:
         return None
-    parts = _WORDED_UNIT.findall(_COMPOUND.sub(" ", found[1].lower()))
+    parts = _WORDED_UNIT.findall(_COMPOUND.sub(" ", (found[1] or found[2]).lower()))
     return sum(float(count) * _unit_s(unit) for count, unit in parts) if parts else None
 
 

@@ -28,7 +28,7 @@ from agent_ls.llm.errors import (
     ServerError,
 )
 from agent_ls.llm.providers.base import ReplyHead
-from agent_ls.llm.providers.error_codes import OWN_CODE, kind_of_name, kind_of_status, quoted_kind
+from agent_ls.llm.providers.error_codes import OWN_CODE, is_vague, kind_of_name, kind_of_status, quoted_kind
 from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import (
     ABOVE_RATE,
@@ -59,9 +59,6 @@ from agent_ls.text import strip_escapes, to_display_line
 
 # Names of these classes are used for other errors, too.
 _VAGUE = (InvalidRequestError, RateLimitError, ServerError)
-
-# Statuses for which a phrase in the message may select a more specific error class.
-_VAGUE_STATUSES = (None, 400, 413, 422, 429, 500, 503)
 
 _REFUSAL = {"400", "422"}  # statuses of another server that count more than the status of a proxy
 
@@ -115,7 +112,8 @@ class FailureTable:
         code = next((name for name in failure.names if name), "")
         if head is not None and 300 <= head.status < 400:
             return self._redirect(head, model)
-        if status == 408 or any(name in self.timeouts for name in failure.names):
+        is_cut = CUT.search(failure.message.lower()) is not None  # CLIProxyAPI calls that a timeout
+        if (status == 408 and not is_cut) or any(name in self.timeouts for name in failure.names):
             return self._timeout(failure, model, head)
         if status is not None and status in WRONG_WAYS:
             return self._map_wrong_endpoint(status, model)
@@ -175,32 +173,34 @@ class FailureTable:
         if status in (None, 500, 503) and LOADING.search(text):
             return ModelLoadingError
         if (self.passing and re.search(self.passing, text)) or (
-            status in _VAGUE_STATUSES and CUT.search(text)
+            (is_vague(status) or status == 408) and CUT.search(text)
         ):
             return ServerError
         if status == 429 and THROTTLED.search(f"{text} {' '.join(failure.names).lower()}"):
             return RateLimitError
         if BUDGET.search(text):
             return QuotaExceededError
-        if status in _VAGUE_STATUSES and (quoted := quoted_kind(failure.message)):
+        if is_vague(status) and (quoted := quoted_kind(failure.message)):
             return quoted
         kinds = {name: kind for name in failure.names if (kind := kind_of_name(name, self.names))}
         # Z.ai says rate_limit_error on the API of Anthropic, beside a code that says more.
         exact = (kind for name, kind in kinds.items() if OWN_CODE.fullmatch(name) and kind not in _VAGUE)
         named = next(iter(kinds.values()), None)
         named = next(exact, named) if named in _VAGUE else named
-        if named is ContextLengthError and status == 429 and worded_delay_s(failure.message) is not None:
+        if named is ContextLengthError and status == 429 and _is_rate(failure.message):
             named = RateLimitError  # token_limit_exceeded: waiting would not help against a long conversation
         if named is not None and named not in _VAGUE:
             return named
         # "invalid_request_error" is also the type of bodies whose status is more specific (401, 404).
         # 1002 is a rate limit of MiniMax and a wrong key at Z.ai.
         is_of_status = status in (None, 400, 422) or (failure.is_quoted and _REFUSAL & set(failure.names))
-        is_vague = (named is InvalidRequestError and not is_of_status) or (
-            named is RateLimitError and status in (401, 403)
+        is_less = (
+            (named is InvalidRequestError and not is_of_status)
+            or (named is RateLimitError and status in (401, 403))
+            or (named is ServerError and status in (401, 402, 403, 404))  # api_error of a proxy
         )
-        kind = kind_of_status(status) if named is None or is_vague else named
-        if status not in _VAGUE_STATUSES:
+        kind = kind_of_status(status) if named is None or is_less else named
+        if not is_vague(status):
             return kind
         worded = next((kind for words, kind in (*self.words, *WORDS) if re.search(words, text)), kind)
         if worded is kind and kind in (InvalidRequestError, ProviderError) and states_overflow(text):
@@ -265,6 +265,11 @@ class FailureTable:
         if head is not None and head.status == 408:
             error.retryable = head.headers.get("x-should-retry") == "true"
         return error
+
+
+def _is_rate(message: str) -> bool:
+    """Return whether a message is about a limit that waiting lifts."""
+    return worded_delay_s(message) is not None or PER_MINUTE.search(message) is not None
 
 
 def _is_about_model(failure: ProviderFailure) -> bool:

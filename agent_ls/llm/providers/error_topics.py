@@ -91,7 +91,7 @@ _SPENT = Topic(
     ),
     _any(
         r"payment (is )?required|no payment method|add a payment|\brecharge\b|\btop[ -]?up\b|\bin arrears\b|past due",
-        r"account is not active.{0,20}billing",
+        r"account is not active.{0,20}billing|\bno (quota|credits?) (is |are )?left",
         r"\bno \w+ (\w+ )?(with|has|have) (\w+ )?(quota|credits?)\b",
         r"(session|plan|usage) limit (was |has been |is )?(reached|exceeded|hit)|billing is not (enabled|active)",
         r"quota.{0,20}exhausted.{0,20}(plan|premium)|exhausted your.{0,40}quota|insufficient (quota|balance|credit)",
@@ -106,9 +106,12 @@ _FILTERED = Topic(
         r"moderation|guardrails?|safety|harmful|unsafe|disallowed|inappropriate|prohibited|(usage|content|our) polic",
         r"sensitive (content|information|data|words?)|jailbreak|prompt injection|\bterms\b|due to policy",
     ),
-    _any(r"flagged|block|reject|refus|denied|filter|interven|trigger|detect|violat|contain"),
     _any(
-        r"\b(content|prompt|input|output) (was |is |has been )?(flagged|blocked)\b|\brequest was flagged",
+        r"flagged|block|reject|refus|denied|filter|interven|trigger|detect|violat|contain",
+        r"checks?\b.{0,40}\bfail|failed check",
+    ),
+    _any(
+        r"\b(content|prompt|input|output)( pattern)? (was |is |has been )?(flagged|blocked)\b|\brequest was flagged",
         r"^(unsafe|prohibited|sensitive|inappropriate|harmful) (content|words?)\b|content (blocked|filtered|risk)\b",
         r"敏感|违规|不安全|内容安全",
     ),
@@ -124,7 +127,8 @@ _KEY = Topic(
     ),
     _any(
         r"invalid|incorrect|wrong|\bbad\b|missing|expired|reject|revoked|disabled|unknown|malformed|required|\bno\b",
-        rf"{_NOT} (valid|provide|found|exist|recogni|specified|set)|unable to verify|provide an?\b|无效|过期|失败|错误",
+        rf"{_NOT} (valid|provide|found|exist|recogni|specified|set)|(unable|failed|fail) to (verify|validate)",
+        r"provide an?\b|无效|过期|失败|错误",
     ),
     _any(
         r"authentication (has )?failed|unauthenticated|could not (be )?authenticate",
@@ -171,7 +175,8 @@ _UNKNOWN_MODEL = Topic(
         rf"\bmodel[:= ]*{_NAMED} (was|has been|is) (shut down|removed|sunset|deprecated and)|which is not deployed",
         # api_server.py of ChatGLM: Only chatglm3-6b allowed now, your model chatglm2-6b
         r"\bonly .{1,80} (allowed|available|supported|served|loaded)\b.{0,20}\b(your|the|this|requested) model\b",
-        r"模型.{0,30}(不存在|未找到|无效|不可用|无可用渠道|已下线)|(不支持的|未知|没有找到|找不到|无效的)\s?模型",
+        r"\bcannot use (own|this|that) model\b",  # Kong
+        r"模型.{0,30}(不存在|未找到|无效|不可用|无可用渠道|已下线|未配置)|(不支持的|未知|没有找到|找不到|无效的)\s?模型",
     ),
 )
 _BUSY = regex(
@@ -196,6 +201,9 @@ _FAILS_ALWAYS = regex(
     r"|\bat row \d+, column \d+|raise exception\("
     r"|type undefined is not json serializable|'\w+ object' has no attribute"  # Jinja, behind SGLang and MLX
     r"|code = (invalidargument|outofrange|failedprecondition|unimplemented)\b"  # LocalAI, of its backends
+    r"|validationexception|error parsing (the )?(input|request|body)"  # Bedrock through a gateway, KoboldCpp
+    # Ollama: model requires more system memory (9.2 GiB) than is available (7.1 GiB)
+    r"|requires (more|[\d.]+ ?[kmgt]i?b)\b.{0,80}\bavailable"
 )
 
 _TOPICS: Sequence[Topic] = (_SPENT, _OVERFLOW, _FILTERED, _DENIED, _KEY, _UNKNOWN_MODEL)

@@ -35,6 +35,7 @@ _OVERFLOW = (
     r"(?<!completion )(?<!output )\btokens\b.{0,40}(more|greater|larger) than (the )?(max|limit|allowed|context)",
     r"n_keep \(\d+\) >= n_ctx",  # LM Studio: Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)
     r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
+    r"\btotal tokens\b.{0,60}\bexceed",  # Volcano Engine: Total tokens of image and text exceed max message tokens
     r"no user (query|message) (was )?found",  # a template, after Ollama has cut the beginning of the conversation
 )
 SPENT = (
@@ -61,6 +62,7 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         ("must be a member of an organi[sz]ation", PermissionDeniedError),
     ),
     NotFoundError: (
+        (r"(not|n't) (been )?activated\b", PermissionDeniedError),  # Volcano Engine
         # OpenRouter, of a model that the settings of the account exclude
         (r"match\w* your .{0,40}(polic|privacy|restriction|settings|preferences)", PermissionDeniedError),
     ),
@@ -76,6 +78,7 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
         ),
     ),
     ProviderError: ((SPENT, QuotaExceededError),),
+    InvalidRequestError: ((SPENT, QuotaExceededError),),
     # CLIProxyAPI: unknown provider for model a / a relay: No available accounts support the requested model
     ServerError: (
         (
@@ -90,12 +93,21 @@ _REFINED_TOPICS: Mapping[type[ProviderError], tuple[type[ProviderError], ...]] =
     RateLimitError: (QuotaExceededError,),
 }
 
+# LiteLLM: Request size is 10.0 MB. Max size is 5 MB / KoboldCpp: Payload is too big. Max payload size is 32MB.
+_IN_BYTES = (
+    r"^(?!.*\b(images?|media|files?|documents?|audio|video|pdf|memory)\b)(?=.*\b(request|payload|body)\b)"
+    r"(?=.*(too (big|large)|exceed|max|limit)).*\b\d+(\.\d+)? ?[kmg]i?b(ytes)?\b"
+)
 WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
+    (_IN_BYTES, RequestTooLargeError),
     *((words, ContextLengthError) for words in _OVERFLOW),
     (r"\busage limits?\b", QuotaExceededError),  # Anthropic, also through a proxy
     ("current quota", QuotaExceededError),  # You exceeded your current quota
     (r"content exists risk|sensitive information", ContentFilterError),  # DeepSeek, Volcano Engine
-    (r"content[ _-]?(filter|management policy|policy)|usage polic(y|ies)", ContentFilterError),
+    (
+        r"content[ _-]?(filter|management policy|policy)|usage polic(y|ies)|\b(prompt|response) blocked due to\b",
+        ContentFilterError,
+    ),
     ("unauthorized|authentication error|invalid authentication", AuthenticationError),
     (r"\bmodels?\b.{0,100}(does not exist|doesn't exist|not exist|\bnot found)", NotFoundError),
     (r"\bmodels?\b.{0,100}is not supported(?! (with|for|in|by))", NotFoundError),
@@ -132,12 +144,16 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
 # LiteLLM, also as auth_error: Budget has been exceeded! / crossed budget / ExceededBudget: End User=a over budget
-BUDGET = regex(r"\b(exceeded|over|crossed) budget|budget (has been |is )?(exceeded|exhausted)|exceededbudget")
+BUDGET = regex(
+    r"\b(exceeded|over|crossed) budget|budget (limit )?(has been |is |was )?(exceeded|exhausted|reached|spent)"
+    r"|exceededbudget"
+)
 # DashScope: You exceeded your current quota, please check your plan. For details, see: …/error-code#token-limit
 THROTTLED = regex(r"error-code#token-limit|throttling\.")
 """A limit per minute that a server calls a quota."""
 LOADING = regex(
-    r"loading (the )?model|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
+    r"loading (the )?model|^model loading\b"
+    r"|model\b.{0,200}\b(is|still|currently) (still |currently )?(loading|being loaded|warming up)"
 )
 CUT = regex(
     r"stream (was |is )?(disconnected|closed|ended) before|connection (was |is )?(reset|closed|refused|aborted)\b"

@@ -23,6 +23,8 @@ _REFUSED = regex(
     r"|must be verified|is not valid under|only (be )?(supported|used)|use 'max_completion_tokens'"
     r"|no endpoints found that support|unavailable|only [\w.()=`]+ (is|are) (allowed|supported|accepted)|is mandatory"
     r"|incompatible|cannot both|mutually exclusive|is only (enabled|available|allowed)|extraneous"
+    r"|(should|must) not exist|unpermitted|expected never|not be mapped|definition for this key is missing"
+    r"|no such (field|parameter|property|argument|key)"
     r"|maximum of \d+ blocks|不支持|不被支持|不允许|未知(的)?(参数|字段)|参数(无效|非法|不合法)",
     re.IGNORECASE,
 )
@@ -39,7 +41,7 @@ _KNOWN = regex(
 )
 _OWN_NAME = regex(r"_|[A-Z]|^temperature$")  # a name that is no ordinary word
 # fields whose value matters: they are left out only for a server that does not know them
-_KEPT = regex(r"max|stop|stream|^store$")
+_KEPT = regex(r"max|stop|^stream$|^store$")
 
 
 # Hugging Face, with status 500: strict=True is not supported for Qwen Coder model.
@@ -152,7 +154,7 @@ class RefusedFields:
             is_value = _VALUE.search(text) is not None
             for path, words in self._droppable.items():
                 name = path.rpartition(".")[2]
-                is_certain = _OWN_NAME.search(name) or re.search(rf"\binvalid `?{name}\b", text)
+                is_certain = _OWN_NAME.search(name) or _is_marked(text, name)
                 if (is_value or is_certain) and not _KEPT.search(path):
                     yield path, words if is_value else ""
 
@@ -173,6 +175,12 @@ class RefusedFields:
 
     def has(self, model: str, path: str) -> bool:
         return path in self._refused.get(model, ())
+
+
+def _is_marked(text: str, name: str) -> bool:
+    """Return whether an ordinary word is marked as the name of a field: quoted, in a path, or called one."""
+    before = r"\binvalid `?|['\"`]|\bbody\.|\b(property|field|parameter|argument|key)\W{1,2}"
+    return re.search(rf"({before}){name}\b(?!\.)", text) is not None
 
 
 def _last_of_path(text: str, places: Mapping[str, tuple[int, ...]], first: str) -> str:

@@ -25,6 +25,8 @@ SINGLE = regex(
 # Mistral through a broker: Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.
 SHORT_IDS = regex(r"\bids?\b.{0,160}length (of )?9\b")
 
+_BOILERPLATE = "into the target type"  # of servers in Rust, which speak of no type
+
 _FIELD_PREFIX = "without "
 _UNKNOWN = regex(
     r"unknown|unrecogni[sz]ed|unexpected|cannot find field|extra (inputs|fields)|additional propert|extraneous"
@@ -81,7 +83,7 @@ def refusal_text(error: LlmError) -> str:
     """Return the words, in lower case, by which a server may refuse a form; "" for another error."""
     if not is_refusal(error) or (isinstance(error, InvalidRequestError) and error.retryable):
         return ""  # what the model wrote is refused, not what it was asked
-    return f"{error.param} {error}".lower()
+    return f"{error.param} {error}".lower().replace(_BOILERPLATE, "")
 
 
 def find_forms(refusals: Mapping[str, re.Pattern[str]], text: str) -> Iterator[str]:

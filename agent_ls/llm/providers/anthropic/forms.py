@@ -19,7 +19,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
     # DeepSeek: The `content[].thinking` in the thinking mode must be passed back to the API.
     # Moonshot: thinking is enabled but reasoning_content is missing in assistant tool call message
     "thoughtful": regex(
-        r"(thinking|reasoning_content)\b.{0,60}(must be passed back|is missing)|missing thinking block"
+        r"(thinking|reasoning_content)\b[^\]]{0,60}(must be passed back|is missing)|missing thinking block"
     ),
     # a gateway: messages.1.content.0.type: Invalid discriminator value. Expected 'text' | 'tool_use' | 'tool_result'
     # Anthropic: unexpected `tool_use_id` found in `advisor_tool_result` blocks

@@ -60,8 +60,14 @@ def _table(provider: str) -> FailureTable:
             "service_unavailable": OverloadedError,
             "invalid_request_error": InvalidRequestError,
             "tool_use_failed": InvalidRequestError,
-            "1008": QuotaExceededError,  # MiniMax: insufficient balance
-            "1002": RateLimitError,  # MiniMax
+            # MiniMax, often with status 200
+            **dict.fromkeys(("1004", "2049"), AuthenticationError),
+            **dict.fromkeys(("1008", "2056"), QuotaExceededError),
+            **dict.fromkeys(("1002", "1039", "1041", "2045"), RateLimitError),
+            **dict.fromkeys(("1026", "1027"), ContentFilterError),
+            **dict.fromkeys(("1024", "1033"), ServerError),
+            "2013": InvalidRequestError,
+            "2061": PermissionDeniedError,
             "unavailable_error": OverloadedError,  # llama.cpp
         },
         words=(
