@@ -14,7 +14,14 @@ from agent_ls.patterns import regex
 # <think> of DeepSeek and Qwen, <mm:think> of MiniMax, <seed:think> of Seed, and <thinking>, <thought>, <think_intent> …
 _OPENING = regex(r"<((?:\w{1,10}:)?(?:think|thought|reasoning)\w{0,20})>")
 _BEGUN = regex(r"<[\w:]{0,40}")  # it may become one
-_BRACKETED = ("[THINK]", "[/THINK]")  # Magistral
+# Magistral, Kimi-VL, Cohere, Sky-T1 and Gemma 4
+_MARKS = {
+    "[THINK]": "[/THINK]",
+    "◁think▷": "◁/think▷",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|channel>thought": "<channel|>",
+}
 
 _UNOPENED = "</think>"
 # gpt-oss, from a server that drops the marks of its channels: analysisWe must greet.assistantfinalHello!
@@ -37,7 +44,7 @@ class ThinkTags:
 
     def __init__(self, *, is_opened: bool = False, is_strict: bool = False) -> None:
         self._is_strict = is_strict
-        self._beginnings = (_BRACKETED[0],) if is_strict else (_BRACKETED[0], "analysis")
+        self._beginnings = (*_MARKS,) if is_strict else (*_MARKS, "analysis")
         self.was_unopened = False
         """Whether the answer has a closing tag without an opening one."""
         self._state: Literal["start", "opened", "thinking", "closed", "text"] = "start"
@@ -88,10 +95,11 @@ class ThinkTags:
 
     def _begin(self, text: str) -> str:
         said = text.lstrip()
-        opening, closing = _BRACKETED
+        opening = next((mark for mark in _MARKS if said.startswith(mark)), "")
+        closing = _MARKS.get(opening, "")
         if found := _OPENING.match(said):
             opening, closing = found[0], f"</{found[1]}>"
-        if said.startswith(opening):
+        if opening:
             self._state, self._open, self._close = "opened", opening, closing
             return said.removeprefix(opening)
         if not self._is_strict and _BARE.match(said):

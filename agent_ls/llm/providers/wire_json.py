@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
@@ -16,6 +18,7 @@ from agent_ls.patterns import regex
 _EMPTY: JsonObject = {}
 _OBJECTS = (dict, Mapping)  # the exact class first: asking for an abstract class takes ten times as long
 
+MAX_LITERAL_CHARS = 200_000
 MAX_MEMBERS = 1_000  # a body with more members is encoded without the cache
 
 
@@ -80,6 +83,17 @@ def arguments_object(arguments: str) -> JsonObject:
     The model learns about invalid arguments from the call's result in the history.
     """
     return parse_object(arguments) or _EMPTY
+
+
+def python_object(text: str) -> JsonObject | None:
+    """Return the object that a literal of Python states, as some models write arguments; None if it states none."""
+    if not text.lstrip().startswith("{") or len(text) > MAX_LITERAL_CHARS:
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):  # about the escapes in it
+            return parse_object(json.dumps(ast.literal_eval(text.strip()), allow_nan=False))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
 
 
 def unquoted_object(text: str) -> str:

@@ -22,6 +22,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.anthropic.errors import NAME, http_error
 from agent_ls.llm.providers.base import ReplyHead
+from agent_ls.llm.providers.finish_words import worded_finish
 from agent_ls.llm.providers.rate_limits import parse_count
 from agent_ls.llm.providers.wire_json import (
     arguments_at,
@@ -137,7 +138,7 @@ def _source(row: JsonObject) -> Source:
 
 
 def finish_reason(raw: str, *, has_calls: bool) -> FinishReason:
-    kind = _STOPS.get(raw, "other")
+    kind = _STOPS.get(raw) or worded_finish(raw)
     if kind == "tool_calls" and not has_calls:
         return FinishReason("error", raw)  # the call was lost on the way
     return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)

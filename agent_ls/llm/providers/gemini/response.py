@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.finish_words import worded_finish
 from agent_ls.llm.providers.wire_json import count_at
 from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 
@@ -33,7 +34,8 @@ def finish_reason(raw: str, *, has_calls: bool, is_blocked: bool = False) -> Fin
 
     `is_blocked`: `raw` is the reason why the prompt was blocked, which may be an unknown one.
     """
-    kind = _FINISHES.get(raw, "content_filter" if is_blocked or raw.startswith("IMAGE_") else "other")
+    unknown = "content_filter" if is_blocked or raw.startswith("IMAGE_") else worded_finish(raw)
+    kind = _FINISHES.get(raw, unknown)
     return FinishReason("tool_calls" if kind == "stop" and has_calls else kind, raw)
 
 

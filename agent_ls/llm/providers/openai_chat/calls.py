@@ -13,8 +13,10 @@ from agent_ls.llm.providers.wire_json import (
     PieceJoiner,
     encode_json,
     int_at,
+    json_text,
     object_at,
     parse_object,
+    python_object,
     repair_object,
     text_at,
     unquoted_object,
@@ -122,7 +124,10 @@ class OpenCall:
 
     def part(self, provider: str, model: str) -> ToolCallPart:
         origin = Origin(provider, model, self.extra) if self.extra else None
-        return ToolCallPart(self.id, self.name, self.final_arguments or "{}", origin)
+        arguments = self.final_arguments or "{}"
+        if parse_object(arguments) is None and (meant := python_object(arguments)) is not None:
+            arguments = json_text(meant)
+        return ToolCallPart(self.id, self.name, arguments, origin)
 
 
 class OpenCalls:

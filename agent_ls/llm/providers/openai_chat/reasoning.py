@@ -1,4 +1,4 @@
-"""Read reasoning from Chat Completions. Servers use three different fields; some fields have to be sent back."""
+"""Read reasoning from Chat Completions. Servers use different fields; some fields have to be sent back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _JOINED = ("text", "summary", "data")
 
 def reasoning_piece(delta: JsonObject) -> str:
     """Return the reasoning text in a delta. If two fields have text, it is the same text."""
-    for key in ("reasoning_content", "reasoning", "reasoning_text", "thinking"):
-        if piece := text_at(delta, key):
+    for key in ("reasoning_content", "reasoning", "reasoning_text", "thinking", "cot_summary"):
+        if piece := text_at(delta, key) or text_at(object_at(delta, key), "text"):  # an object: Envoy
             return piece
     details = objects_at(delta, "reasoning_details")
     said = "".join(text_at(item, "text") or text_at(item, "summary") for item in details)
@@ -23,6 +23,8 @@ def _blocks_in(delta: JsonObject) -> list[JsonObject]:
     # Asked of each delta, nearly none of which has one.
     if "thinking_blocks" in delta and (found := list(objects_at(delta, "thinking_blocks"))):
         return found
+    if "content_blocks" in delta:  # Portkey
+        return [object_at(block, "delta") or block for block in objects_at(delta, "content_blocks")]
     if "provider_specific_fields" in delta:
         return list(objects_at(object_at(delta, "provider_specific_fields"), "thinking_blocks"))
     return []

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from agent_ls.llm.messages import JsonObject
+from agent_ls.llm.providers.finish_words import worded_finish
 from agent_ls.llm.providers.wire_json import count_at, object_at, text_at
 from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 from agent_ls.patterns import regex
@@ -40,13 +41,26 @@ _FINISHES: Mapping[str, FinishKind] = {
 }
 CUT = ("length", "content_filter", "error")
 """After these kinds of ends, an unfinished call was cut off."""
+# The other names are of Bedrock, Gemini, Ollama and llama.cpp, whose counts some proxies pass on.
+_PROMPT = ("prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount", "prompt_eval_count")
+_OUTPUT = (
+    "completion_tokens",
+    "output_tokens",
+    "outputTokens",
+    "candidatesTokenCount",
+    "eval_count",
+    "predicted_n",
+)
 # prompt_cache_hit_tokens, cached_tokens, cache_read_input_tokens, num_cached_tokens
-_READ = regex(r"(?!.*(?<![a-z])(miss|creat|writ|non|un|not))\w*(?<!un)cached?(_\w+)?_tokens")
+_READ = regex(
+    r"(?!.*(?<![a-z])(miss|creat|writ|non|un|not))\w*(?<!un)cached?(_\w+)?_tokens"
+    r"|cache_n|cachedContentTokenCount|cacheReadInputTokens"
+)
 _WRITTEN = regex(r"\w*cache_(creation|write|written)(_\w+)?_tokens")
 
 
 def finish_kind(raw: str) -> FinishKind:
-    return _FINISHES.get(raw.lower(), "other" if raw else "stop")
+    return _FINISHES.get(raw.lower()) or (worded_finish(raw) if raw else "stop")
 
 
 def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReason:
@@ -61,6 +75,7 @@ def finish_reason(raw: str, *, has_calls: bool, has_refusal: bool) -> FinishReas
 
 def usage(wire: JsonObject) -> Usage:
     """Convert token counts. The prompt count includes cached tokens, the completion count includes reasoning."""
+    wire = object_at(wire, "tokens") or wire  # Cohere
     sent, made = object_at(wire, "prompt_tokens_details"), object_at(wire, "completion_tokens_details")
     sent, made = (
         sent or object_at(wire, "input_tokens_details"),
@@ -68,8 +83,10 @@ def usage(wire: JsonObject) -> Usage:
     )
     # Some servers have the counts beside the details, and some proxies have a zero in the details.
     read, written = _most(_READ, wire, sent), _most(_WRITTEN, wire, sent)
-    prompt = count_at(wire, "prompt_tokens", "input_tokens") or 0
-    output = count_at(wire, "completion_tokens", "output_tokens") or 0
+    prompt = count_at(wire, *_PROMPT) or 0
+    if (fresh := count_at(wire, "prompt_n")) is not None:  # llama.cpp: what was not cached
+        prompt = fresh + (count_at(wire, "cache_n") or 0)
+    output = count_at(wire, *_OUTPUT) or 0
     reasoning = count_at(made, "reasoning_tokens")
     if reasoning and prompt + output + reasoning == count_at(wire, "total_tokens"):
         output += reasoning  # xAI
@@ -94,6 +111,21 @@ def _number(wire: JsonObject, key: str) -> float | None:
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     return float(found) if 0 <= found < 1e6 else None
+
+
+def counts_in(event: JsonObject, known: JsonObject) -> JsonObject:
+    """Return the token counts of an event, `known` if it has none."""
+    found = (
+        object_at(event, "usage") or object_at(event, "x_groq", "usage") or object_at(event, "usageMetadata")
+    )
+    if found or known:
+        return found or known
+    return event if "prompt_eval_count" in event else object_at(event, "timings")  # Ollama, llama.cpp
+
+
+def ending(choice: JsonObject) -> str:
+    """Return the finish reason of a choice, which is an object in the engine of SGLang."""
+    return text_at(choice, "finish_reason") or text_at(object_at(choice, "finish_reason"), "type")
 
 
 def unwrapped(event: JsonObject) -> JsonObject:

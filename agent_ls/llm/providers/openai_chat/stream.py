@@ -21,12 +21,21 @@ from agent_ls.llm.providers.openai_chat.channels import Channels
 from agent_ls.llm.providers.openai_chat.errors import body_error, http_error
 from agent_ls.llm.providers.openai_chat.reasoning import ReasoningDetails, ThinkingBlocks, reasoning_piece
 from agent_ls.llm.providers.openai_chat.repeated import RepeatedText
-from agent_ls.llm.providers.openai_chat.response import CUT, finish_kind, finish_reason, unwrapped, usage
+from agent_ls.llm.providers.openai_chat.response import (
+    CUT,
+    counts_in,
+    ending,
+    finish_kind,
+    finish_reason,
+    unwrapped,
+    usage,
+)
 from agent_ls.llm.providers.part_writer import PartWriter
 from agent_ls.llm.providers.printed_calls import PrintedCalls, calls_at_end
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.think_tags import Piece, ThinkTags
 from agent_ls.llm.providers.wire_json import (
+    int_at,
     object_at,
     objects_at,
     parse_event,
@@ -120,17 +129,16 @@ class ChatStream:
     def chunk(self, event: JsonObject) -> Sequence[StreamEvent]:
         """Return the events of one chunk, which must not be an error."""
         self._start(event)
-        for counted in (object_at(event, "x_groq", "usage"), object_at(event, "usage")):
-            self._usage = counted or self._usage
+        self._usage = counts_in(event, self._usage)
         for choice in objects_at(event, "choices"):
             self._usage = object_at(choice, "usage") or self._usage  # Moonshot
             # Some servers send a complete message instead of deltas; others repeat the message beside the last delta.
             is_message = self._takes_messages and "message" in choice and not object_at(choice, "delta")
-            self._has_only_messages = is_message and not text_at(choice, "finish_reason")
+            self._has_only_messages = is_message and not ending(choice)
             self._delta(object_at(choice, "message" if is_message else "delta"))
             if not choice.keys() & {"delta", "message"}:  # the older Completions API
                 self._say(text_at(choice, "text"))
-            self._finish = text_at(choice, "finish_reason") or self._finish
+            self._finish = ending(choice) or self._finish
             break  # only one choice is requested
         return self._parts.take()
 
@@ -419,6 +427,8 @@ def _failure_in(event: JsonObject, *, is_error: bool) -> ProviderFailure | None:
         if not (is_error or event.get("error")):
             failed = object_at(choice, "error") or object_at(event, "x_groq", "error")
             return find_failure({"error": repair_object(failed)}) if failed else None
+    if "choices" not in event and int_at(event, "error_code"):  # FastChat
+        return find_failure({"message": text_at(event, "text"), "code": int_at(event, "error_code")})
     groq = object_at(event, "x_groq").get("error")
     found = find_failure(repair_object({**event, "error": groq} if groq else event))
     return found or (ProviderFailure() if is_error else None)

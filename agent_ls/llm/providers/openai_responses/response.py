@@ -21,6 +21,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.citations import url_citations
+from agent_ls.llm.providers.finish_words import worded_finish
 from agent_ls.llm.providers.openai_responses.errors import NAME, http_error, response_error
 from agent_ls.llm.providers.rate_limits import openai_rate_limit
 from agent_ls.llm.providers.wire_json import (
@@ -175,7 +176,7 @@ def finish_reason(response: JsonObject, *, has_calls: bool, has_refusal: bool) -
         return FinishReason("tool_calls" if has_calls else "stop", status)
     if status == "incomplete":
         reason = text_at(object_at(response, "incomplete_details"), "reason")
-        return FinishReason(_INCOMPLETE.get(reason, "other"), reason or status)
+        return FinishReason(_INCOMPLETE.get(reason) or worded_finish(reason), reason or status)
     return FinishReason("other", status)
 
 
