@@ -201,19 +201,21 @@ def supported_providers() -> tuple[str, ...]:
 def _anthropic(settings: ConnectionSettings) -> Codec:
     from agent_ls.llm.providers.anthropic import AnthropicCodec
 
-    return AnthropicCodec(capabilities_lookup("anthropic"), settings.version, settings.betas)
+    return AnthropicCodec(
+        capabilities_lookup("anthropic"), settings.version, settings.betas, text_tools=settings.text_tools
+    )
 
 
 def _openai(settings: ConnectionSettings) -> Codec:
     from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 
-    return OpenAIResponsesCodec(capabilities_lookup("openai"))
+    return OpenAIResponsesCodec(capabilities_lookup("openai"), text_tools=settings.text_tools)
 
 
 def _gemini(settings: ConnectionSettings) -> Codec:
     from agent_ls.llm.providers.gemini import GeminiCodec
 
-    return GeminiCodec(capabilities_lookup("gemini"))
+    return GeminiCodec(capabilities_lookup("gemini"), text_tools=settings.text_tools)
 
 
 def _chat(name: str) -> Callable[[ConnectionSettings], Codec]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 class ConnectionSettings:
     """User settings of one provider; "" means unset.
 
-    `version` (of the API) and `betas` (beta features) are for Anthropic. `text_tools` is for compatible servers
-    whose models cannot call tools: the request describes tools as text, and the model writes calls as text.
+    `version` (of the API) and `betas` (beta features) are for Anthropic. `text_tools` is for servers whose models
+    cannot call tools: the request describes tools as text, and the model writes calls as text.
 
     `ca_file` is a PEM file of additional trusted certificates. `silence_timeout_s` limits the time without any
     data. `total_timeout_s` None sets no limit for a whole answer, because reasoning may take minutes.

@@ -68,16 +68,13 @@ class RefusedFields:
     """The refused fields of each model.
 
     `droppable` are dotted paths of fields that a request can do without, each with a pattern of other words by which
-    errors name the field, "" for none. `notices` get a warning for a field that the user set. `tries_without`: a
-    request that is refused without a reason is sent once more without optional fields, as for servers of any origin.
+    errors name the field, "" for none. `notices` get a warning for a field that the user set. A request that is refused
+    without a reason is sent once more without optional fields: a proxy may speak any API.
     """
 
-    def __init__(
-        self, droppable: Mapping[str, str], notices: LeftOutNotices, *, tries_without: bool = False
-    ) -> None:
+    def __init__(self, droppable: Mapping[str, str], notices: LeftOutNotices) -> None:
         self._droppable = droppable
         self._notices = notices
-        self._tries_without = tries_without
         self._refused: dict[str, tuple[str, ...]] = {}
         self._on_trial: dict[str, tuple[str, ...]] = {}  # left out at the last unexplained refusal of a model
 
@@ -136,7 +133,7 @@ class RefusedFields:
             self._leave_out(request, found)
             return True
         left = [path for path in left if not _NEVER_TRIED.search(path)]
-        if not is_unstated or not self._tries_without or not left or model in self._on_trial:
+        if not is_unstated or not left or model in self._on_trial:
             return False
         self._on_trial[model] = tuple(left)
         self._leave_out(request, *left)

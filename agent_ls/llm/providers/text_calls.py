@@ -34,9 +34,13 @@ def offered_names(request: Request) -> tuple[str, ...]:
 
 
 class TextCallsDecoder:
-    """A StreamDecoder that finds calls in the text of another one; see StreamDecoder for the contract."""
+    """A StreamDecoder that finds calls in the text of another one; see StreamDecoder for the contract.
 
-    def __init__(self, inner: StreamDecoder, offered: Collection[str]) -> None:
+    `lenient`: the model was asked to write calls as text (text_tools.py).
+    """
+
+    def __init__(self, inner: StreamDecoder, offered: Collection[str], *, lenient: bool = False) -> None:
+        self._lenient = lenient
         self._inner = inner
         self._offered = offered
         self._printed: PrintedCalls | None = None
@@ -64,7 +68,7 @@ class TextCallsDecoder:
             case StreamStart(response_id):
                 self._id = response_id
             case TextStart():
-                self._printed = PrintedCalls(self._offered, bare=False)
+                self._printed = PrintedCalls(self._offered, bare=False, lenient=self._lenient)
             case TextDelta(index, text) if self._printed:
                 shown = self._printed.feed(text)
                 return (*before, TextDelta(index, shown)) if shown else before

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from agent_ls.llm.messages import user
+from agent_ls.llm.providers.base import ReplyHead
 from tests.llm.providers.test_refusals import FORCED, JSON, asking, at, body_of, second, spoken
 from tests.support.reports import reported
 
@@ -171,3 +173,26 @@ def _named(said: Any, name: str) -> Any:
     if isinstance(said, dict):
         return {_named(key, name): _named(value, name) for key, value in said.items()}
     return re.sub(r"\bF\b", name, said) if isinstance(said, str) else said
+
+
+def test_instructions_of_another_program_are_a_message() -> None:
+    speaker, request = spoken("openai"), asking("openai")
+    for words in (
+        "Instructions are not valid",
+        "System messages are not allowed",
+        "Instructions are required",
+    ):
+        error = speaker.decode_error(request, ReplyHead(400), json.dumps({"detail": words}).encode())
+        assert speaker.adapt_encoding(request, error), words
+    sent = body_of(speaker.encode(request, stream=True))
+    assert sent["instructions"]
+    assert sent["input"][0] == {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "Be brief."}],
+    }
+
+
+def test_a_request_without_instructions_gets_some_where_they_are_required() -> None:
+    sent = second("openai", {"detail": "Instructions are required"}, asking("openai", messages=(user("hi"),)))
+    assert sent["instructions"]

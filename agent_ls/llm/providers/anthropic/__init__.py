@@ -27,6 +27,7 @@ from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
+from agent_ls.llm.providers.tools_as_text import ToolsAsText
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 from agent_ls.patterns import regex
@@ -58,11 +59,16 @@ class AnthropicCodec:
     """The codec of Anthropic; see Codec for the contract.
 
     `betas` are names of beta features. Every request enables them, in addition to those in the request's
-    options.
+    options. `text_tools`: use the text protocol for each model.
     """
 
     def __init__(
-        self, facts: CapabilitiesLookup, version: str = DEFAULT_VERSION, betas: Sequence[str] = ()
+        self,
+        facts: CapabilitiesLookup,
+        version: str = DEFAULT_VERSION,
+        betas: Sequence[str] = (),
+        *,
+        text_tools: bool = False,
     ) -> None:
         self._facts = facts
         self._version = version or DEFAULT_VERSION
@@ -75,6 +81,7 @@ class AnthropicCodec:
         }
         self._forms = RefusedForms(REFUSALS, FIELDS)
         self._notices = LeftOutNotices()
+        self._tools = ToolsAsText(self._notices, always=text_tools)
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
         self._efforts = RefusedEfforts(self._notices)
@@ -98,7 +105,7 @@ class AnthropicCodec:
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
         default = self._facts(request.model).max_output_tokens
-        request = self._files.fit(self._efforts.fit(self._prefills.fit(request)))
+        request = self._tools.fit(self._files.fit(self._efforts.fit(self._prefills.fit(request))))
         return self._room.fitted(request, partial(self._encode, stream=stream), default)
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
@@ -124,6 +131,8 @@ class AnthropicCodec:
         """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
         a lower limit of the output, or with messages in another form.
         """
+        if self._tools.learn(request, error):
+            return True
         if self._forms.learn(request.model, error, lambda: self.encode(request, stream=True).content):
             return True
         if self._prefills.learn(request, error) or self._plain.learn(request.model, error):
@@ -149,7 +158,8 @@ class AnthropicCodec:
         )
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return TextCallsDecoder(TextThoughtsDecoder(AnthropicStream(request, head)), offered_names(request))
+        inner = TextThoughtsDecoder(AnthropicStream(request, head))
+        return TextCallsDecoder(inner, offered_names(request), lenient=self._tools.has(request.model))
 
     def take_notices(self, model: str) -> Sequence[str]:
         return self._notices.take(model)

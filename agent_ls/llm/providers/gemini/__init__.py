@@ -24,6 +24,8 @@ from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.refused_streams import refuses_stream
+from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
+from agent_ls.llm.providers.tools_as_text import ToolsAsText
 from agent_ls.llm.providers.wire_json import int_at, objects_at, parse_object, text_at
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.stream import StreamEvent
@@ -47,12 +49,13 @@ _DROPPABLE = {
 class GeminiCodec:
     """The codec of Gemini; see Codec for the contract."""
 
-    def __init__(self, facts: CapabilitiesLookup) -> None:
+    def __init__(self, facts: CapabilitiesLookup, *, text_tools: bool = False) -> None:
         self._facts = facts
         self._histories = HistoryCache(GeminiHistory)
         self._forms = RefusedForms(REFUSALS, FIELDS)
         self._unstreamed: set[str] = set()  # the models whose server does not stream
         self._notices = LeftOutNotices()
+        self._tools = ToolsAsText(self._notices, always=text_tools)
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
         self._plain = PlainSchemas(typed=True)
@@ -71,7 +74,7 @@ class GeminiCodec:
         return {"x-goog-api-key": secret}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        request = self._files.fit(self._prefills.fit(request))
+        request = self._tools.fit(self._files.fit(self._prefills.fit(request)))
         return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
@@ -91,6 +94,8 @@ class GeminiCodec:
         """Encode later requests without an optional field that the server or a proxy refuses, with plain schemas, with
         contents in another form, or with a lower limit of the output.
         """
+        if self._tools.learn(request, error):
+            return True
         if self._forms.learn(request.model, error, lambda: self.encode(request, stream=True).content):
             return True
         if request.model not in self._unstreamed and refuses_stream(error):
@@ -113,10 +118,16 @@ class GeminiCodec:
         for chunk in chunks:
             events += decoder.chunk(chunk)
         events += decoder.close()
-        return to_response(NAME, request, events, chunks[-1])
+        response = to_response(NAME, request, events, chunks[-1])
+        return (
+            with_text_calls(response, offered_names(request)) if self._tools.has(request.model) else response
+        )
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return GeminiStream(request, head)
+        inner = GeminiStream(request, head)
+        if not self._tools.has(request.model):
+            return inner
+        return TextCallsDecoder(inner, offered_names(request), lenient=True)
 
     def take_notices(self, model: str) -> Sequence[str]:
         return self._notices.take(model)

@@ -20,7 +20,6 @@ from agent_ls.llm.providers.history_cache import HistoryCache
 from agent_ls.llm.providers.model_lists import MODELS_PATH, listed_models
 from agent_ls.llm.providers.notices import LeftOutNotices
 from agent_ls.llm.providers.openai_chat.abilities import (
-    NO_TOOLS,
     calls_tools,
     describe,
     describing_probes,
@@ -48,6 +47,7 @@ from agent_ls.llm.providers.refused_fields import RefusedFields
 from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.refused_tools import refuses_tools
+from agent_ls.llm.providers.text_tools import NO_TOOLS
 from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.patterns import regex
@@ -95,7 +95,7 @@ class ChatCodec:
         self._needs_tools: set[str] = set()  # the models that refuse old calls in a request without tools
         self._forms = RefusedForms(REFUSALS, FIELDS)
         self._notices = LeftOutNotices()
-        self._refused = RefusedFields(_DROPPABLE, self._notices, tries_without=True)
+        self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
         self._efforts = RefusedEfforts(self._notices)
         self._prefills = Prefills()

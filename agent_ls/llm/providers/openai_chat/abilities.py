@@ -10,11 +10,6 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ListedModel, Probe
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
 
-NO_TOOLS = (
-    "The server says that this model cannot call tools by the API. agent-ls describes the tools as text instead; "
-    "a model made for tool calls works better."
-)
-
 MAX_DESCRIBED = 20
 """Models of Ollama that are asked about, one request each."""
 

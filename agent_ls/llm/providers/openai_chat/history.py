@@ -29,7 +29,7 @@ from agent_ls.llm.messages import (
 )
 from agent_ls.llm.providers.call_names import short_call_id, valid_tool_name
 from agent_ls.llm.providers.openai_chat.servers import Server
-from agent_ls.llm.providers.openai_chat.text_tools import render_call, render_result
+from agent_ls.llm.providers.text_tools import render_call, render_result
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, parse_object
 
 

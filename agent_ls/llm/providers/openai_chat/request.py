@@ -17,10 +17,10 @@ from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import WireRequest
 from agent_ls.llm.providers.openai_chat.history import ChatHistory
 from agent_ls.llm.providers.openai_chat.servers import Server
-from agent_ls.llm.providers.openai_chat.text_tools import in_own_form, tool_instructions
 from agent_ls.llm.providers.options import merge_options
 from agent_ls.llm.providers.plain_schemas import with_properties
 from agent_ls.llm.providers.strict import fits_strict
+from agent_ls.llm.providers.text_tools import in_own_form, tool_instructions
 from agent_ls.llm.providers.wire_json import encode_body, encode_json
 from agent_ls.llm.requests import JsonFormat, NamedToolChoice, Request, ToolChoice, ToolDefinition
 

@@ -36,6 +36,7 @@ from agent_ls.llm.providers.refused_files import RefusedFiles
 from agent_ls.llm.providers.refused_forms import RefusedForms
 from agent_ls.llm.providers.text_calls import TextCallsDecoder, offered_names, with_text_calls
 from agent_ls.llm.providers.text_thoughts import TextThoughtsDecoder, with_text_thoughts
+from agent_ls.llm.providers.tools_as_text import ToolsAsText
 from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 
@@ -61,13 +62,14 @@ _DROPPABLE = {
 class OpenAIResponsesCodec:
     """The codec of the Responses API; see Codec for the contract."""
 
-    def __init__(self, facts: CapabilitiesLookup) -> None:
+    def __init__(self, facts: CapabilitiesLookup, *, text_tools: bool = False) -> None:
         self._facts = facts
         self._histories = HistoryCache(ResponsesHistory)
         self._forms = RefusedForms(REFUSALS, FIELDS)
         self._without_custom_tools: set[str] = set()
         self._plain = PlainSchemas()
         self._notices = LeftOutNotices()
+        self._tools = ToolsAsText(self._notices, always=text_tools)
         self._refused = RefusedFields(_DROPPABLE, self._notices)
         self._files = RefusedFiles(self._notices)
         self._efforts = RefusedEfforts(self._notices)
@@ -85,7 +87,7 @@ class OpenAIResponsesCodec:
         return {"authorization": f"Bearer {secret}"}
 
     def encode(self, request: Request, *, stream: bool) -> WireRequest:
-        request = self._files.fit(self._efforts.fit(request))
+        request = self._tools.fit(self._files.fit(self._efforts.fit(request)))
         return self._room.fitted(request, partial(self._encode, stream=stream))
 
     def _encode(self, request: Request, *, stream: bool) -> WireRequest:
@@ -106,7 +108,8 @@ class OpenAIResponsesCodec:
         )
 
     def stream_decoder(self, request: Request, head: ReplyHead) -> StreamDecoder:
-        return TextCallsDecoder(TextThoughtsDecoder(ResponsesStream(request, head)), offered_names(request))
+        inner = TextThoughtsDecoder(ResponsesStream(request, head))
+        return TextCallsDecoder(inner, offered_names(request), lenient=self._tools.has(request.model))
 
     def take_notices(self, model: str) -> Sequence[str]:
         return self._notices.take(model)
@@ -120,7 +123,7 @@ class OpenAIResponsesCodec:
 
         Custom tools are then offered as functions. Returns whether the encoding was changed.
         """
-        if self._files.learn(request, error) or self._efforts.learn(request, error):
+        if any(each.learn(request, error) for each in (self._tools, self._files, self._efforts)):
             return True
         facts = self._facts_of(request.model)
         offers_some = any(is_custom(tool, facts) for tool in request.tools)

@@ -14,6 +14,7 @@ from agent_ls.llm.providers.refused_forms import NO_TEXT, NOT, SHORT_IDS, SINGLE
 from agent_ls.llm.providers.wire_json import encode_json
 from agent_ls.patterns import regex
 
+_ORDER = "Follow the instructions in the messages."
 FIELDS = ("status", "phase", "annotations", "logprobs", "detail", "namespace", "caller", "id")
 REFUSALS: Mapping[str, re.Pattern[str]] = {
     # Codex: System messages are not allowed / other servers: unknown variant `developer`, expected one of `system`, …
@@ -37,6 +38,8 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         r"|invalid type: sequence, expected a string|only (string|text) content"
         r"|cannot unmarshal array into .{0,60}content"
     ),
+    # Codex, of a request without instructions, or with those of another program: Instructions are required
+    "ordered": regex(r"\binstructions\b.{0,30}\b(required|missing|empty|blank|provided)"),
     # the instructions are sent as a message
     "instructed": regex(
         rf"\binstructions\b.{{0,60}}({NOT}|unknown|extra inputs)"
@@ -47,7 +50,8 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
 
 def adapt_body(body: dict[str, JsonValue], chosen: frozenset[str]) -> dict[str, JsonValue]:
     """Return the fields beside the input in the forms that the server accepts."""
-    return {key: value for key, value in body.items() if key != "instructions" or "instructed" not in chosen}
+    out = {key: value for key, value in body.items() if key != "instructions" or "instructed" not in chosen}
+    return {**out, "instructions": _ORDER} if "ordered" in chosen and "instructions" not in out else out
 
 
 def adapt_items(items: Sequence[bytes], instructions: str, chosen: frozenset[str]) -> list[bytes]:

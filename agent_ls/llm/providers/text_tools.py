@@ -40,6 +40,11 @@ The arguments are a JSON object that fits the tool's schema. The results come wi
 # an example of a call in the system prompts: Call `grep` with {"pattern": "def greet"}.
 _NATIVE_EXAMPLE = regex(r"(Call) `(\w+)` with (\{.*\})\.?")
 
+NO_TOOLS = (
+    "The server says that this model cannot call tools by the API. agent-ls describes the tools as text instead; "
+    "a model made for tool calls works better."
+)
+
 _FORCED = "Your answer must end with a call of {which}."
 
 
