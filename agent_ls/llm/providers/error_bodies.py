@@ -258,7 +258,10 @@ def _as_text(quoted: JsonValue) -> str:
 def _place(problem: JsonObject) -> str:
     """Return the field that a problem is about."""
     place = problem.get("loc") or problem.get("path")
-    return ".".join(map(str, place)) + ": " if isinstance(place, list) and place else ""
+    if isinstance(place, list) and place:
+        return ".".join(map(str, place)) + ": "
+    named = text_at(problem, "property")  # Elysia
+    return f"{named.lstrip('/')}: " if named.startswith("/") else ""
 
 
 def _names_of(body: JsonObject, error: JsonObject) -> tuple[str, ...]:

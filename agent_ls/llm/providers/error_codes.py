@@ -93,14 +93,15 @@ _WORDS_OF_NAMES: Sequence[tuple[re.Pattern[str], type[ProviderError]]] = (
     ),
     # cyber_policy, InputTextSensitiveContentDetected, data_inspection_failed / Portkey: hooks_failed
     (
-        regex(r"policy(_violation)?$|sensitivecontent|data_inspection|^hooks_failed$", re.IGNORECASE),
+        regex(r"policy(_violation)?$|sensitivecontent|data_inspection|censor|^hooks_failed$", re.IGNORECASE),
         ContentFilterError,
     ),
     (regex(r"overloaded|^service_?unavailable", re.IGNORECASE), OverloadedError),
     # Bedrock: throttlingException, with a small letter within streams
     (
         regex(
-            r"throttl|too_?many_?requests|^rate_?limit|^requests?_?limit_?(exceeded|reached)", re.IGNORECASE
+            r"throttl|too_?many_?requests|^rate_?limit|(requests?|server|qps|concurren\w+)_?limit_?(exceeded|reached)",
+            re.IGNORECASE,
         ),
         RateLimitError,
     ),

@@ -112,6 +112,7 @@ _FILTERED = Topic(
     ),
     _any(
         r"\b(content|prompt|input|output)( pattern)? (was |is |has been )?(flagged|blocked)\b|\brequest was flagged",
+        r"\bcontent (was|is|has been) (moderated|filtered|censored)\b",
         r"^(unsafe|prohibited|sensitive|inappropriate|harmful) (content|words?)\b|content (blocked|filtered|risk)\b",
         r"敏感|违规|不安全|内容安全",
     ),
@@ -122,7 +123,8 @@ _FILTERED = Topic(
 _KEY = Topic(
     AuthenticationError,
     _any(
-        r"\bapi ?keys?\b|\b(bearer|access|auth|provided) tokens?\b|^(invalid|expired) token\b|^token (is|has|was)\b",
+        r"\b(api ?|subscription |license )keys?\b",
+        r"\b(bearer|access|auth|provided) tokens?\b|^(invalid|expired) token\b|^token (is|has|was)\b",
         r"authorization header|credentials|^this key\b|unknown key$|令牌|密钥|身份",
     ),
     _any(
@@ -134,7 +136,9 @@ _KEY = Topic(
         r"authentication (has )?failed|unauthenticated|could not (be )?authenticate",
         r"\b(no|missing) (\w+ )?authentication( \w+)? (found|given|provided|sent)\b",  # Higress
     ),
-    unless=_any(r"额度|配额|permission|not allowed|used up|limit|idempotency|json|max tokens|logit", _FIELD),
+    unless=_any(
+        r"额度|配额|permission|not allowed|used up|limit|idempotency|json|max tokens|logit|available", _FIELD
+    ),
 )
 _DENIED = Topic(
     PermissionDeniedError,
@@ -176,6 +180,7 @@ _UNKNOWN_MODEL = Topic(
         # api_server.py of ChatGLM: Only chatglm3-6b allowed now, your model chatglm2-6b
         r"\bonly .{1,80} (allowed|available|supported|served|loaded)\b.{0,20}\b(your|the|this|requested) model\b",
         r"\bcannot use (own|this|that) model\b",  # Kong
+        r"\bendpoint .{0,40}\bnot found\b",  # SageMaker
         r"模型.{0,30}(不存在|未找到|无效|不可用|无可用渠道|已下线|未配置)|(不支持的|未知|没有找到|找不到|无效的)\s?模型",
     ),
 )

@@ -35,6 +35,8 @@ _OVERFLOW = (
     r"(?<!completion )(?<!output )\btokens\b.{0,40}(more|greater|larger) than (the )?(max|limit|allowed|context)",
     r"n_keep \(\d+\) >= n_ctx",  # LM Studio: Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)
     r"request (body )?too large for .{0,200}(token|max size)",  # Groq, GitHub Models
+    r"\bmax(imum)? input (characters|tokens|length) (is|are|of)\b",  # Qianfan: the max input characters is 11200
+    r"\bmax tokens of \d+ exceeded",  # Snowflake
     r"\btotal tokens\b.{0,60}\bexceed",  # Volcano Engine: Total tokens of image and text exceed max message tokens
     r"no user (query|message) (was )?found",  # a template, after Ollama has cut the beginning of the conversation
 )
@@ -52,6 +54,11 @@ _CLOSED = r"(access|account) (was|is|has been) (terminated|deactivated|banned|cl
 _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ...]] = {
     PermissionDeniedError: (
         (SPENT, QuotaExceededError),
+        # a rate limit is a 429: watsonx, Azure's gateway and Tyk say 403 of a quota
+        (
+            r"\bquotas?\b.{0,60}(exceeded|reached|exhausted|replenished)|\bout of \w+ \w+ quota",
+            QuotaExceededError,
+        ),
         (r"\[server_error\]", ServerError),  # OpenCode, of an upstream
         (_CLOSED, PermissionDeniedError),
         (_FILTERED, ContentFilterError),
@@ -140,7 +147,10 @@ WORDS: tuple[tuple[str, type[ProviderError]], ...] = (
         "overloaded|at capacity|no healthy upstream|temporarily unavailable|service unavailable",
         OverloadedError,
     ),
-    ("too many requests|rate limit|token bucket|too many tokens, please wait", RateLimitError),
+    (
+        "too many requests|rate limit|token bucket|too many tokens, please wait|qps|流控|限流",
+        RateLimitError,
+    ),
     ("internal server error|bad gateway|upstream (connect|request)|gateway time-?out", ServerError),
 )
 # LiteLLM, also as auth_error: Budget has been exceeded! / crossed budget / ExceededBudget: End User=a over budget
@@ -158,7 +168,8 @@ LOADING = regex(
 CUT = regex(
     r"stream (was |is )?(disconnected|closed|ended) before|connection (was |is )?(reset|closed|refused|aborted)\b"
     r"|econnreset|socket hang up|error sending request|broken pipe|\bdial tcp\b|i/o timeout|premature(ly)? close"
-    r"|incomplete chunked read|(peer|server|remote end|upstream) (unexpectedly )?(closed|disconnected)"
+    r"|closed (the )?connection\b|\bstream ended unexpectedly|incomplete chunked read"
+    r"|(peer|server|remote end|upstream) (unexpectedly )?(closed|disconnected)"
     r"|^(?![\s\S]*(template|json|pars|syntax))[\s\S]*\bunexpected eof\b"  # Ollama, with status 400
     r"|degraded function"  # NVIDIA, with status 400
     r"|failed to get (a )?response from (the )?(provider|upstream)"  # Cloudflare, with status 400

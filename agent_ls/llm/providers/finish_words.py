@@ -9,7 +9,7 @@ from agent_ls.patterns import regex
 
 _KINDS: tuple[tuple[re.Pattern[str], FinishKind], ...] = (
     # MAX_TOKENS, ERROR_LIMIT, context_window_exceeded; not rate_limit
-    (regex(r"length|max_\w*tokens|context|(?<!rate.)limit", re.IGNORECASE), "length"),
+    (regex(r"length|max_?\w*(tokens|len)|context|(?<!rate.)limit", re.IGNORECASE), "length"),
     # content_filtered, guardrail_intervened, ERROR_TOXIC, PROHIBITED_CONTENT
     (
         regex(
@@ -27,6 +27,8 @@ _KINDS: tuple[tuple[re.Pattern[str], FinishKind], ...] = (
         ),
         "error",
     ),
+    # REASON_STOP, recover_stop
+    (regex(r"stop|complete|finished|end_turn|\beos", re.IGNORECASE), "stop"),
 )
 
 

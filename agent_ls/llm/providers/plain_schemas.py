@@ -15,7 +15,7 @@ REFUSED = regex(
     rf"grammar|(?<!match )(?<!json_)schema.{{0,80}}{_WRONG}|invalid json_schema|{_WRONG}.{{0,40}}(?<!match )\bschema"
     rf"|{_WRONG}.{{0,30}}(keyword(?! arg)|regex|function definition)"
     # A keyword of JSON Schema: schema specified other fields alongside any_of.
-    r"|\b(one_?of|any_?of|all_?of|additional_?properties|pattern_?properties|property_?names|unevaluated_?properties"
+    r"|\b(one_?of(?!\W{1,2}tag)|any_?of|all_?of|additional_?properties|pattern_?properties|property_?names|unevaluated_?properties"
     r"|prefix_?items|unique_?items|(min|max)_?(items|length|properties)|exclusive_?m\w+|multiple_?of)\b|\$(ref|defs)\b"
     rf"|\btools?\b.{{0,40}}\b(parameters|properties|features|pattern|format)\b.{{0,40}}{_WRONG}"
     rf"|\btools?\b.{{0,40}}(parameters|properties)\b.{{0,20}}unsupported"

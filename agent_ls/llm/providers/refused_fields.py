@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from agent_ls.llm.errors import InvalidRequestError, LlmError, ServerError, is_refusal
+from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, ServerError, is_refusal
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.error_leads import UNSTATED
 from agent_ls.llm.providers.notices import LeftOutNotices
@@ -151,7 +151,7 @@ class RefusedFields:
             is_value = _VALUE.search(text) is not None
             for path, words in self._droppable.items():
                 name = path.rpartition(".")[2]
-                is_certain = _OWN_NAME.search(name) or _is_marked(text, name)
+                is_certain = _OWN_NAME.search(name) or _is_marked(text, name) or path == _param(error)
                 if (is_value or is_certain) and not _KEPT.search(path):
                     yield path, words if is_value else ""
 
@@ -174,9 +174,13 @@ class RefusedFields:
         return path in self._refused.get(model, ())
 
 
+def _param(error: LlmError) -> str:
+    return error.param if isinstance(error, ProviderError) else ""
+
+
 def _is_marked(text: str, name: str) -> bool:
     """Return whether an ordinary word is marked as the name of a field: quoted, in a path, or called one."""
-    before = r"\binvalid `?|['\"`]|\bbody\.|\b(property|field|parameter|argument|key)\W{1,2}"
+    before = r"\binvalid `?|['\"`]|[\w\]]\.|\bbody\.|\b(property|field|parameter|argument|key)\W{1,2}"
     return re.search(rf"({before}){name}\b(?!\.)", text) is not None
 
 

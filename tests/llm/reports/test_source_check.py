@@ -1,0 +1,355 @@
+"""A blind check after the kinds of errors, fields and streams were mended: other servers, libraries and gateways."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from tests.llm.providers.test_refusals import FORCED, asking, at, second
+from tests.llm.reports.chat import say
+from tests.llm.reports.test_error_kinds import refused
+from tests.llm.reports.test_more_streams import ENDS, call_piece, piece, said
+from tests.llm.reports.test_source_streams import heard, lines
+from tests.llm.reports.test_twentieth_streams import STOP, ended
+from tests.support.reports import reported
+
+HI = piece(content="Hi")
+ERRORS: list[Any] = [
+    reported("Wei-Shaw/claude-relay-service@src/middleware/auth.js", "anthropic", 429,
+        {"error": "Concurrency limit exceeded", "message": "Too many concurrent requests. Limit: 5 concurrent requests",
+            "currentConcurrency": 6, "concurrencyLimit": 5}, e.RateLimitError,
+        what="anthropic, passed: a relay limits the requests at one time"),
+    reported("Wei-Shaw/claude-relay-service@src/middleware/auth.js", "anthropic", 402,
+        {"error": {"type": "insufficient_quota", "message": "Daily cost limit exceeded ($10)",
+        "code": "daily_cost_limit"},
+            "currentCost": 10.2, "costLimit": 10, "resetAt": "2026-12-01T00:00:00.000Z"}, e.QuotaExceededError,
+        what="anthropic, passed: the day's cost at a relay is spent"),
+    reported("Wei-Shaw/claude-relay-service@src/middleware/auth.js", "anthropic", 403,
+        {"error": "Client not allowed", "message": "Your client is not authorized to use this API key",
+            "allowedClients": ["claude_code"]}, e.PermissionDeniedError,
+        what="anthropic, passed: a relay allows other clients only"),
+    reported("Wei-Shaw/claude-relay-service@src/middleware/auth.js", "anthropic", 401,
+        {"error": "Missing API key", "message": "Please provide an API key in the x-api-key, Authorization header"},
+        e.AuthenticationError, what="anthropic, passed: a relay misses the key"),
+    reported("Wei-Shaw/claude-relay-service@src/middleware/auth.js", "anthropic", 413,
+        {"error": "Payload Too Large", "message": "Request body size exceeds limit", "limit": "60MB"},
+        e.RequestTooLargeError, what="anthropic, passed: a request is too large for a relay"),
+    reported("Wei-Shaw/claude-relay-service@src/services/relay/claudeRelayService.js", "anthropic", 503,
+        {"error": "No available Claude accounts support the requested model: a", "message": "x"}, e.ServerError,
+        what="anthropic, passed: no account of a relay is free"),
+    reported("mostlygeek/llama-swap@proxy/proxymanager.go", "compatible", 404,
+        {"error": "no peer or local handler found for requested model a"}, e.NotFoundError,
+        what="chat-servers, passed: llama-swap does not know a model"),
+    reported("mostlygeek/llama-swap@proxy/process.go", "compatible", 502,
+        "unable to start process: upstream command exited prematurely but successfully", e.ServerError,
+        what="chat-servers, passed: llama-swap cannot start a server"),
+    reported("mostlygeek/llama-swap@proxy/process.go", "compatible", 429, "Too many requests", e.RateLimitError,
+        what="chat-servers, passed: llama-swap limits the requests of a model"),
+    reported("thushan/olla@internal/adapter/proxy/olla/service.go", "compatible", 502,
+        "AI backend stopped responding - no data received for 30.0s (backend may be overloaded)", e.ServerError,
+        what="chat-servers, passed: a backend of Olla does not respond"),
+    reported("thushan/olla@internal/app/handlers/handler_proxy.go", "compatible", 404,
+        "model a not available: no healthy endpoints", e.NotFoundError,
+        what="chat-servers, passed: no endpoint of Olla has a model"),
+    reported("apache/apisix@apisix/plugins/ai-prompt-guard.lua", "compatible", 400,
+        {"message": "Request contains prohibited content"}, e.ContentFilterError,
+        what="chat-servers, passed: APISIX prohibits a content"),
+    reported("apache/apisix@apisix/plugins/ai-rate-limiting.lua", "compatible", 503,
+        {"error_msg": "rate limiting: token limit of this instance is reached"}, e.RateLimitError,
+        what="chat-servers, passed: APISIX limits tokens, with status 503"),
+    reported("apache/apisix@apisix/plugins/key-auth.lua", "compatible", 401,
+        {"message": "Missing API key in request"}, e.AuthenticationError, what="chat-servers, passed: APISIX misses "
+            "the key"),
+    reported("exo-explore/exo@src/exo/api/main.py", "compatible", 404,
+        {"error": {"message": "No instance found for model a", "type": "Not Found", "code": 404}}, e.NotFoundError,
+        what="chat-servers, passed: exo has no instance of a model"),
+    reported("exo-explore/exo@src/exo/master/placement.py", "compatible", 400,
+        {"detail": "Insufficient memory to create instance. Required: 40.0GB, Available: 20.0GB"},
+        e.InvalidRequestError,
+        what="chat-servers, passed: exo has no memory for a model"),
+    reported("predibase/lorax@router/src/validation.rs", "compatible", 422,
+        {"error": "Input validation error: `inputs` must have less than 4095 tokens. Given: 5000",
+            "error_type": "validation"}, e.ContextLengthError, what="chat-servers, passed: an input is too long for "
+            "LoRAX"),
+    reported("predibase/lorax@router/src/infer.rs", "compatible", 429,
+        {"error": "Model is overloaded", "error_type": "overloaded"}, e.OverloadedError,
+        what="chat-servers, passed: LoRAX is overloaded"),
+    reported("waybarrios/vllm-mlx@vllm_mlx/server.py", "compatible", 503, {"detail": "Model not loaded"}, e.ServerError,
+        what="chat-servers, passed: vllm-mlx has no model yet"),
+    reported("waybarrios/vllm-mlx@vllm_mlx/server.py", "compatible", 400,
+        {"detail": "Default max tokens cannot exceed max request tokens"}, e.InvalidRequestError,
+        what="chat-servers, passed: an output limit of vllm-mlx is too high"),
+    reported("snailyp/gemini-balance@app/service/key/key_manager.py", "gemini", 500,
+        {"detail": "No available API keys"}, e.ServerError, what="gemini, failed: a balancer has no key left"),
+    reported("snailyp/gemini-balance@app/exception/exceptions.py", "gemini", 400,
+        {"error": {"code": "invalid_request", "message": "Model a is not supported"}}, e.NotFoundError,
+        what="gemini, passed: a balancer does not support a model"),
+    reported("labring/aiproxy@core/middleware/distributor.go", "compatible", 404,
+        say("The model `a` does not exist or you do not have access to it.", type="aiproxy_error",
+        code="model_not_found"),
+        e.NotFoundError, what="chat-servers, passed: AI Proxy does not know a model"),
+    reported("labring/aiproxy@core/middleware/distributor.go", "compatible", 403,
+        say("group (a) balance not enough", type="aiproxy_error", code="group_balance_not_enough"),
+        e.QuotaExceededError,
+        what="chat-servers, passed: the balance of a group of AI Proxy is spent"),
+    reported("labring/aiproxy@core/middleware/distributor.go", "compatible", 429,
+        say("group (a) requests per minute is reached", type="aiproxy_error", code="request_rate_limit_exceeded"),
+        e.RateLimitError, what="chat-servers, passed: AI Proxy limits the requests of a group"),
+    reported("IBM/watsonx-ai-python@docs/errors.md", "compatible", 400,
+        {"errors": [{"code": "invalid_input_argument", "message": "Invalid input argument for Model 'a': the number "
+            "of input "
+            "tokens 5000 cannot exceed the total tokens limit 4096 for this model", "more_info": "https://x"}],
+            "trace": "1", "status_code": 400}, e.ContextLengthError,
+        what="chat-servers, passed: an input is too long for watsonx"),
+    reported("IBM/watsonx-ai-python@docs/errors.md", "compatible", 403,
+        {"errors": [{"code": "token_quota_reached", "message": "The token quota of the month is reached"}],
+        "trace": "1"},
+        e.QuotaExceededError, what="chat-servers, failed: the month's tokens at watsonx are spent"),
+    reported("databricks/databricks-sdk-py@databricks/sdk/errors/platform.py", "compatible", 429,
+        {"error_code": "REQUEST_LIMIT_EXCEEDED", "message": "Exceeded workspace input tokens per minute rate limit "
+            "for a."},
+        e.RateLimitError, what="chat-servers, passed: Databricks limits input tokens"),
+    reported("databricks/databricks-sdk-py@databricks/sdk/errors/platform.py", "compatible", 404,
+        {"error_code": "RESOURCE_DOES_NOT_EXIST", "message": "The given endpoint does not exist, please retry after "
+            "checking "
+            "the specified model and version deployment exists."}, e.NotFoundError,
+        what="chat-servers, passed: Databricks has no endpoint"),
+    reported("databricks/databricks-sdk-py@databricks/sdk/errors/platform.py", "compatible", 400,
+        {"error_code": "BAD_REQUEST",
+        "message": "{\"message\":\"prompt is too long: 210000 tokens > 200000 maximum\"}"},
+        e.ContextLengthError, what="chat-servers, passed: Databricks quotes an overflow"),
+    reported("aws/sagemaker-python-sdk@doc/errors.rst", "compatible", 424,
+        {"ErrorCode": "CLIENT_ERROR_FROM_MODEL", "Message": "Received client error (422) from primary with message "
+            "\"Input validation error: `inputs` must have less than 4096 tokens. Given: 5000\"",
+            "OriginalStatusCode": 422}, e.ContextLengthError,
+        what="chat-servers, passed: SageMaker calls an overflow a failed dependency"),
+    reported("aws/sagemaker-python-sdk@doc/errors.rst", "compatible", 400,
+        {"message": "Endpoint a of account 1 not found."}, e.NotFoundError,
+        what="chat-servers, failed: SageMaker has no endpoint"),
+    reported("snowflakedb/snowflake-ml-python@docs/cortex.md", "compatible", 400,
+        {"message": "max tokens of 8192 exceeded", "request_id": "1", "error_code": "390142"}, e.ContextLengthError,
+        what="chat-servers, failed: a prompt is too long for Snowflake"),
+    reported("deepinfra/deepinfra-node@README.md", "compatible", 402,
+        {"detail": {"error": "inference prohibited, please enter a payment method or top up balance"}},
+        e.QuotaExceededError,
+        what="chat-servers, passed: DeepInfra wants a payment method"),
+    reported("deepinfra/deepinfra-node@README.md", "compatible", 429,
+        {"detail": {"error": "Model busy, retry later"}}, e.RateLimitError,
+        what="chat-servers, passed: a model of DeepInfra is busy"),
+    reported("siliconflow/siliconcloud-cookbook@docs/errors.md", "compatible", 403,
+        {"code": 30001, "message": "Sorry, your account balance is insufficient", "data": None}, e.QuotaExceededError,
+        what="chat-servers, passed: the balance at SiliconFlow is spent"),
+    reported("siliconflow/siliconcloud-cookbook@docs/errors.md", "compatible", 400,
+        {"code": 20015, "message": "length of prompt_tokens (140000) must be less than max_seq_len (131072).",
+        "data": None},
+        e.ContextLengthError, what="chat-servers, passed: a prompt is too long for SiliconFlow"),
+    reported("siliconflow/siliconcloud-cookbook@docs/errors.md", "compatible", 400,
+        {"code": 20012, "message": "Model does not exist. Please check it carefully.", "data": None}, e.NotFoundError,
+        what="chat-servers, passed: SiliconFlow does not know a model"),
+    reported("stepfun-ai/Step-Audio@docs/errors.md", "compatible", 402,
+        say("You have no available quota, please recharge", type="quota_exceeded"), e.QuotaExceededError,
+        what="chat-servers, passed: the quota at StepFun is spent"),
+    reported("stepfun-ai/Step-Audio@docs/errors.md", "compatible", 451,
+        say("The content you provided or machine outputted is blocked.", type="censorship_blocked"),
+        e.ContentFilterError,
+        what="chat-servers, failed: StepFun blocks a content, with status 451"),
+    reported("baidubce/bce-qianfan-sdk@python/qianfan/errors.py", "compatible", 429,
+        say("Rate limit reached for TPM", code="tpm_rate_limit_exceeded", type="rate_limit_exceeded"), e.RateLimitError,
+        what="chat-servers, passed: Qianfan limits tokens"),
+    reported("baidubce/bce-qianfan-sdk@python/qianfan/errors.py", "compatible", 400,
+        say("the max input characters is 11200", code="invalid_argument", type="invalid_request_error"),
+        e.ContextLengthError, what="chat-servers, failed: Qianfan names one size of an overflow"),
+    reported("TencentCloud/tencentcloud-sdk-python@tencentcloud/hunyuan/errorcodes.py", "compatible", 400,
+        {"Response": {"Error": {"Code": "FailedOperation.EngineServerLimitExceeded", "Message": "引擎层请求数超过限额"},
+            "RequestId": "1"}}, e.RateLimitError, what="chat-servers, failed: the engine of Hunyuan has a limit, in "
+            "Chinese"),
+    reported("iflytek/spark-sdk@docs/errors.md", "compatible", 200,
+        {"code": 11202, "message": "AppIdQpsOverFlowError:(授权限制：秒级流控超限)", "sid": "1"}, e.RateLimitError,
+        what="chat-servers, failed: Spark limits the requests of a second, with status 200"),
+    reported("huggingface/huggingface_hub@docs/source/en/guides/inference.md", "compatible", 402,
+        {"error": "You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get "
+            "20x more."},
+        e.QuotaExceededError, what="chat-servers, passed: the month's credits at Hugging Face are spent"),
+    reported("huggingface/huggingface_hub@docs/source/en/guides/inference.md", "compatible", 400,
+        say("The requested model 'a' is not a chat model.", type="invalid_request_error", param="model",
+            code="model_not_supported"), e.NotFoundError, what="chat-servers, passed: a model cannot chat"),
+    reported("AI21Labs/ai21-python@ai21/errors.py", "compatible", 422,
+        {"detail": [{"loc": ["body", "messages"], "msg": "Prompt has too many tokens. Reduce it by 300 tokens",
+            "type": "value_error"}]}, e.ContextLengthError, what="chat-servers, passed: a prompt has too many "
+            "tokens for AI21"),
+    reported("writer/writer-sdk-python@README.md", "compatible", 400,
+        {"tpe": "error", "errors": [{"key": "fail.content.moderation", "description": "The content was moderated"}],
+            "extras": {}}, e.ContentFilterError, what="chat-servers, failed: Writer moderates a content"),
+    reported("Azure/api-management-policy-snippets@docs/errors.md", "compatible", 403,
+        {"statusCode": 403, "message": "Out of call volume quota. Quota will be replenished in 04:22:11."},
+        e.QuotaExceededError, what="chat-servers, failed: a quota of Azure's gateway is spent, with status 403"),
+    reported("Azure/api-management-policy-snippets@docs/errors.md", "compatible", 401,
+        {"statusCode": 401, "message": "Access denied due to missing subscription key."}, e.AuthenticationError,
+        what="chat-servers, failed: Azure's gateway misses a key"),
+    reported("apigee/devrel@docs/fault-codes.md", "compatible", 429,
+        {"fault": {"faultstring": "Rate limit quota violation. Quota limit exceeded. Identifier : a", "detail": {
+            "errorcode": "policies.ratelimit.QuotaViolation"}}}, e.RateLimitError,
+        what="chat-servers, passed: Apigee has a fault"),
+    reported("TykTechnologies/tyk@gateway/mw_rate_limiting.go", "compatible", 403, {"error": "Quota exceeded"},
+        e.QuotaExceededError, what="chat-servers, failed: a quota at Tyk is spent, with status 403"),
+    reported("aws/aws-cdk@docs/apigateway-responses.md", "compatible", 403, {"message": "Missing Authentication Token"},
+        e.PermissionDeniedError, what="chat-servers, passed: AWS has no route, which it calls a token"),
+    reported("aws/aws-cdk@docs/apigateway-responses.md", "compatible", 504, {"message": "Endpoint request timed out"},
+        e.ServerError, what="chat-servers, passed: an endpoint of AWS takes too long"),
+    reported("cloudflare/cloudflare-docs@src/content/docs/support/troubleshooting/http-status-codes/cloudflare-5xx-errors.mdx",
+        "compatible", 524, "<html><head><title>a.com | 524: A timeout occurred</title></head></html>", e.ServerError,
+        what="chat-servers, passed: Cloudflare waits too long for an origin"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "status", "body", "kind"), ERRORS)
+def test_an_error_has_its_class(wire: str, status: int, body: Any, kind: type[e.ProviderError]) -> None:
+    error = refused(wire, status, body)
+    is_kind = isinstance(error, kind) if kind is e.ServerError else type(error) is kind
+    assert (is_kind, error.retryable) == (True, kind.retryable), f"{type(error).__name__}: {error}"
+
+
+FIELDS: list[Any] = [
+    reported("go-playground/validator@errors.go", "compatible", 400,
+        {"error": "Key: 'ChatRequest.ReasoningEffort' Error:Field validation for 'ReasoningEffort' failed on the "
+            "'oneof' tag"},
+        "reasoning_effort", {}, what="chat-servers, failed: a validator in Go fails on a tag"),
+    reported("hyperium/tonic@tonic/src/status.rs", "compatible", 400,
+        say("rpc error: code = InvalidArgument desc = proto: (line 1:40): unknown field \"stream_options\""),
+        "stream_options", {}, what="chat-servers, passed: a field is unknown to a backend by gRPC"),
+    reported("sinclairzx81/typebox@src/errors/errors.ts", "compatible", 422,
+        {"type": "validation", "on": "body", "property": "/reasoning_effort", "message": "Unexpected property",
+        "summary": "x"},
+        "reasoning_effort", {}, what="chat-servers, failed: Elysia names a property by its path"),
+    reported("laravel/framework@src/Illuminate/Validation/Validator.php", "compatible", 422,
+        {"message": "The given data was invalid.", "errors": {"tool_choice": ["The selected tool choice is invalid."]}},
+        "tool_choice", FORCED, what="chat-servers, passed: Laravel selects nothing"),
+    reported("quarkusio/quarkus@extensions/resteasy-reactive/README.md", "compatible", 400,
+        {"objectName": "ChatRequest", "attributeName": "stream_options", "line": 1, "column": 30,
+            "value": "stream_options"}, "stream_options", {}, what="chat-servers, passed: Quarkus has no message at "
+            "all"),
+    reported("strands-agents/sdk-python@README.md", "anthropic", 400,
+        {"message": "The model returned the following errors: thinking: Input should be a valid dictionary"},
+        "thinking", {},
+        what="anthropic, passed: Bedrock quotes the path of a field"),
+    reported("IBM/watsonx-ai-python@docs/errors.md", "compatible", 400,
+        {"errors": [{"code": "json_validation_error", "message": "Json document validation error: "
+            "'reasoning_effort' is an "
+            "unrecognized field", "more_info": "x"}], "status_code": 400}, "reasoning_effort", {},
+        what="chat-servers, passed: watsonx does not recognise a field"),
+    reported("databricks/databricks-sdk-py@databricks/sdk/errors/platform.py", "compatible", 400,
+        {"error_code": "BAD_REQUEST", "message": "Bad request: json: unknown field \"stream_options\"\n"},
+        "stream_options",
+        {}, what="chat-servers, passed: Databricks does not know a field"),
+    reported("lightning-ai/litserve@src/litserve/specs/openai.py", "compatible", 422,
+        {"detail": [{"type": "literal_error", "loc": ["body", "tool_choice"], "msg": "Input should be 'auto' or 'none'",
+            "input": "required", "ctx": {"expected": "'auto' or 'none'"}}]}, "tool_choice", FORCED,
+        what="chat-servers, passed: LitServe takes other choices of tools"),
+    reported("snowflakedb/snowflake-ml-python@docs/cortex.md", "compatible", 400,
+        {"message": "unrecognized request parameter: parallel_tool_calls, top_p", "error_code": "392700"}, "top_p", {},
+        what="chat-servers, passed: Snowflake names two parameters"),
+    reported("openai/codex@codex-rs/core/src/client.rs", "openai", 400, {"detail": "Unsupported parameter: "
+            "max_output_tokens"},
+        "max_output_tokens", {}, what="responses, passed: ChatGPT does not support an output limit"),
+    reported("vllm-project/vllm@vllm/entrypoints/openai/responses/protocol.py", "openai", 400,
+        say("`include` is only supported for reasoning models", type="BadRequestError", param="include"), "include", {},
+        what="responses, passed: vLLM includes nothing for other models"),
+    reported("lmstudio-ai/lmstudio-bug-tracker@README.md", "openai", 400,
+        say("Invalid value for 'reasoning.summary': expected one of 'concise'", type="invalid_request_error",
+            param="reasoning.summary"), "reasoning.summary", {}, what="responses, failed: LM Studio summarises "
+                "otherwise"),
+    reported("songquanpeng/one-api@relay/adaptor/gemini/main.go", "gemini", 400,
+        say("* GenerateContentRequest.generation_config.thinking_config.thinking_level: invalid value", code=400,
+            status="INVALID_ARGUMENT"), "generationConfig.thinkingConfig.thinkingLevel", {"reasoning_effort": "high"},
+        what="gemini, passed: a level of thinking is invalid"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "status", "body", "path", "more"), FIELDS)
+def test_a_refused_field_is_left_out(wire: str, status: int, body: Any, path: str, more: Any) -> None:
+    assert at(second(wire, body, asking(wire, **more), status), path) is None
+
+
+READ = ("read", {"path": "a.py"})
+WHOLE = '{"path": "a.py"}'
+STREAMS: list[Any] = [
+    reported("exo-explore/exo@src/exo/api/adapters/chat_completions.py",
+        lines(HI, ended("error"), {"error": {"message": "Generation failed", "type": "InternalServerError",
+        "code": 500}}),
+        e.ServerError, what="chat-servers, passed: exo reports an error after its end"),
+    reported("thushan/olla@internal/adapter/proxy/core/errors.go",
+        lines(HI) + b'data: {"error":{"message":"AI backend closed connection after 3.0s - response stream ended '
+        b'unexpectedly","type":"stream_error"}}\n\n', e.ServerError,
+        what="chat-servers, failed: Olla tells that a backend has closed the connection"),
+    reported("Wei-Shaw/claude-relay-service@src/services/relay/openaiResponsesRelayService.js",
+        lines(HI) + b'event: error\ndata: {"error":"Upstream connection reset","timestamp":"2026-11-30T18:00:00Z"}\n\n',
+        e.ServerError, what="chat-servers, passed: the error of a relay is a text"),
+    reported("predibase/lorax@router/src/server.rs",
+        lines(HI) + b'data:{"error":"Incomplete generation","error_type":"incomplete_generation"}\n\n', e.ProviderError,
+        what="chat-servers, passed: LoRAX has an incomplete generation"),
+    reported("PaddlePaddle/FastDeploy@fastdeploy/entrypoints/openai/serving_chat.py",
+        lines(HI, {"object": "error", "message": "input is too long", "code": 400, "type": None}, "[DONE]"),
+        e.ContextLengthError, what="chat-servers, passed: FastDeploy reports an overflow within a stream"),
+    reported("databricks/databricks-sdk-py@README.md", lines(HI, ended("length_limit")), "length",
+        what="chat-servers, passed: a limit has another name"),
+    reported("vercel/ai@packages/provider/src/language-model/v2/language-model-v2-finish-reason.ts",
+        lines(HI, ended("content-filter")), "content_filter", what="chat-servers, passed: a reason has a dash"),
+    reported("vercel/ai@packages/provider/src/language-model/v2/language-model-v2-finish-reason.ts",
+        lines(piece(content="Hi"), call_piece(0, "a", "read", WHOLE), ended("tool-calls")), "tool_calls",
+        what="chat-servers, passed: a reason for calls has a dash"),
+    reported("PaddlePaddle/FastDeploy@fastdeploy/entrypoints/openai/protocol.py", lines(HI, ended("recover_stop")),
+        "stop",
+        what="chat-servers, failed: FastDeploy recovers a stop"),
+    reported("xai-org/xai-sdk-python@README.md", lines(HI, ended("REASON_STOP")), "stop",
+        what="chat-servers, failed: a reason of xAI by gRPC"),
+    reported("xai-org/xai-sdk-python@README.md", lines(HI, ended("REASON_MAX_LEN")), "length",
+        what="chat-servers, failed: a limit of xAI by gRPC"),
+    reported("watsonx/watsonx-gateway@README.md", lines(HI, ended("time_limit")), "length",
+        what="chat-servers, passed: a time limit ends an answer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "outcome"), STREAMS)
+def test_an_end_is_what_its_server_says(data: bytes, outcome: Any) -> None:
+    if isinstance(outcome, str):
+        response = heard("compatible", data)
+        assert (response.finish_reason.kind, response.text) == (outcome, "Hi")
+        return
+    with pytest.raises(outcome) as raised:
+        heard("compatible", data)
+    assert isinstance(raised.value, e.ProviderError)
+
+
+PARTS: list[Any] = [
+    reported("exo-explore/exo@src/exo/worker/engines/mlx/generator/generate.py",
+        [piece(reasoning_content="hm"), piece(content="Hi"), STOP], ("hm", "Hi", []),
+        what="chat-servers, passed: exo has both fields"),
+    reported("PaddlePaddle/FastDeploy@fastdeploy/entrypoints/openai/protocol.py",
+        [piece(content="", reasoning_content="hm", prompt_token_ids=None, completion_token_ids=[1]), piece(content="Hi",
+            reasoning_content="", tool_calls=None), STOP], ("hm", "Hi", []),
+        what="chat-servers, passed: FastDeploy has each field in each piece"),
+    reported("apache/apisix@apisix/plugins/ai-providers/bedrock.lua",
+        [piece(reasoning={"text": "hm"}), piece(content="Hi"), STOP], ("hm", "Hi", []),
+        what="chat-servers, passed: the reasoning of a gateway is an object"),
+    reported("waybarrios/vllm-mlx@vllm_mlx/api/models.py",
+        [piece(tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": {"name": "read",
+            "arguments": WHOLE}}]), ENDS], ("", "", [READ]), what="chat-servers, passed: a call of vllm-mlx is whole"),
+    reported("labring/aiproxy@core/relay/adaptor/gemini/main.go",
+        [piece(content=None, tool_calls=[{"index": 0, "id": "call_1", "type": "function", "function": {"name": "read",
+            "arguments": WHOLE}, "extra_content": {"google": {"thought_signature": "s"}}}]), STOP], ("", "", [READ]),
+        what="chat-servers, passed: AI Proxy signs a call"),
+    reported("snailyp/gemini-balance@app/handler/response_handler.py",
+        [piece(content=None, reasoning_content=None, tool_calls=[{"id": "call_1", "type": "function", "function": {
+            "name": "read", "arguments": {"path": "a.py"}}}]), STOP], ("", "", [READ]),
+        what="chat-servers, passed: a balancer has arguments as an object and no index"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chunks", "parts"), PARTS)
+def test_a_delta_is_read(chunks: list[Any], parts: Any) -> None:
+    response = heard("compatible", lines(*chunks, "[DONE]"))
+    assert (response.reasoning, *said(response)) == parts
+    assert json.dumps(parts)
