@@ -169,7 +169,7 @@ async def test_an_answer_that_breaks_off_before_its_first_words_is_requested_aga
     assert mock.findings() == [] and mock.attempts() == 2
 
 
-@pytest.mark.parametrize(("status", "attempts"), [(400, 1), (401, 1), (429, 2), (503, 2)])
+@pytest.mark.parametrize(("status", "attempts"), [(403, 1), (401, 1), (429, 2), (503, 2)])
 @pytest.mark.parametrize("wire", WIRES)
 async def test_refused_requests_are_retried_only_for_retryable_http_statuses(
     given: dict[str, Any], mock: Mock, status: int, attempts: int

@@ -36,7 +36,7 @@ def place_of(problem: JsonObject) -> str:
         if isinstance(place, list) and place:
             return ".".join(map(str, place))
         if isinstance(place, str) and place:
-            return place.strip("/").replace("/", ".")
+            return place
     return ""
 
 

@@ -149,10 +149,14 @@ class RefusedFields:
             yield from self._droppable.items()
         elif isinstance(error, InvalidRequestError):
             is_value = _VALUE.search(text) is not None
-            for path, words in self._droppable.items():
-                name = path.rpartition(".")[2]
-                is_certain = _OWN_NAME.search(name) or _is_marked(text, name) or path == _param(error)
-                if (is_value or is_certain) and not _KEPT.search(path):
+            fields = {path: words for path, words in self._droppable.items() if not _KEPT.search(path)}
+            known = [path for path in fields if _OWN_NAME.search(path.rpartition(".")[2])]
+            if not any(
+                _place(text, path, "") for path in known
+            ):  # ordinary words count where no other name does
+                known += [path for path in fields if path == _param(error) or _is_marked(text, path)]
+            for path, words in fields.items():
+                if is_value or path in known:
                     yield path, words if is_value else ""
 
     def _is_of_another(self, text: str, path: str, begin: int) -> bool:
@@ -178,10 +182,10 @@ def _param(error: LlmError) -> str:
     return error.param if isinstance(error, ProviderError) else ""
 
 
-def _is_marked(text: str, name: str) -> bool:
+def _is_marked(text: str, path: str) -> bool:
     """Return whether an ordinary word is marked as the name of a field: quoted, in a path, or called one."""
     before = r"\binvalid `?|['\"`]|[\w\]]\.|\bbody\.|\b(property|field|parameter|argument|key)\W{1,2}"
-    return re.search(rf"({before}){name}\b(?!\.)", text) is not None
+    return re.search(rf"({before}){path.rpartition('.')[2]}\b(?!\.)", text) is not None
 
 
 def _last_of_path(text: str, places: Mapping[str, tuple[int, ...]], first: str) -> str:

@@ -117,7 +117,6 @@ def test_a_format_of_the_answer_is_left_out_if_there_is_no_other_reason(wire: st
     assert any(name in sent[0] for name in names) and not any(
         "format" in str(sent[-1].get(it)) for it in names
     )
-    assert len(bodies(wire, TALK, 400, say(words))) == 1
 
 
 SCHEMAS: list[Any] = [
