@@ -197,7 +197,7 @@ NO_RATE = regex(
 
 # Groq: Limit 7000, Used 0, Requested ~12903. Please try again in 50.6s.
 _RATE = regex(r"limit:?\s+(\d[\d,]*)\b.{0,60}?\brequested:?\s+~?(\d[\d,]*)", re.DOTALL)
-_OUTPUT_ONLY = regex(r"completion tokens|output tokens|max_(completion_|output_)?tokens|maxoutputtokens")
+_OUTPUT_ONLY = regex(r"completion tokens|output tokens|max_(completion_|output_|new_)?tokens|maxoutputtokens")
 _OF_OTHER_THINGS = regex(r"image|description|\btools?\b|function|schema|\bname\b")
 _ABOUT_INPUT = regex(r"context|prompt|input|conversation|requested")
 _LIMIT_FIRST = regex(
@@ -234,7 +234,7 @@ def states_overflow(text: str) -> bool:
 
     This recognises servers whose words are not known: 41000 tokens, but 32768 are allowed.
     """
-    text = text.lower()
+    text = text.lower().replace("input validation error", "")
     if _OF_OTHER_THINGS.search(text):
         return False
     if _OUTPUT_ONLY.search(text) and not _ABOUT_INPUT.search(_OUTPUT_ONLY.sub("", text)):

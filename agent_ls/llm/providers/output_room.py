@@ -49,7 +49,9 @@ _OF_EXCESS = regex(
     r"exceed|at most|up to|less than|maximum|range|between|too (large|many|high)|limit|should be|must be|<=| > |范围",
     re.IGNORECASE,
 )
-_OF_PROMPT = regex(r"\b(input(?! should be)|prompt|messages|context (length|limit|size))\b", re.IGNORECASE)
+_OF_PROMPT = regex(
+    r"\b(input(?! (should be|validation))|prompt|messages|context (length|limit|size))\b", re.IGNORECASE
+)
 _SIZE = regex(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
 _REQUEST_ID = regex(r"\brequest[_ ]?id\b\W{0,3}\w+", re.IGNORECASE)
 _EXCLUSIVE = regex(r"\bto (\d+) \(exclusive\)", re.IGNORECASE)  # Vertex AI

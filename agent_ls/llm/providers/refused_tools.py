@@ -27,6 +27,8 @@ _NO_TOOLS = regex(
     # OpenRouter: no endpoints found that support tool use / Only named tools are currently supported
     rf"|\bno [^.:]{{0,40}}\bsupports? {_TOOLS}\b|only named tools"
     # llama.cpp / vLLM: "auto" tool choice requires --enable-auto-tool-choice
+    # LMDeploy: Please launch the api_server with --tool-call-parser / NIM: Only models launched with … support tools
+    rf"|\b(re)?(start|launch)\w*\b.{{0,60}}(--[\w-]*tool|\w*tool_choice)|\bonly .{{1,80}} supports? {_TOOLS}\b"
     r"|tools param requires --jinja flag|\"auto\" tool choice requires"
     # Azure: Unrecognized request argument supplied: tools
     r"|(unrecogni[sz]ed|unknown|unsupported|unexpected) [^.:]{0,40}: ?(\w+, )*[`'\"]?(tools|functions)\b(?![.\[])"

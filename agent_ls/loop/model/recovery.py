@@ -53,8 +53,9 @@ _REASONING = regex(
 # / Output of tool call should be 'Input text' / Unexpected item type in content / Param Incorrect: `text` is not set
 # / Unsupported MIME type: application/pdf; as codes: invalid_union, invalid_image_format
 _IMAGES = regex(
-    r"\b(images?|media|pictures?|photos?)\b|image_url|base64|data ur[il]|download|modalit|text[ -]only|图[片像]|多模态"
-    r"|only (text|(support|accept|allow|take)\w* text)|content must be a string"
+    r"\b(images?|llava|mmproj|media|pictures?|photos?)\b|image_url|base64|data ur[il]|download|modalit|text[ -]only"
+    r"|图[片像]|多模态"
+    r"|only \W?(text|(support|accept|allow|take)\w* text)|content must be a string"
     r"|input_image|\bvision\b|multimodal|should be .?input.?text"
     r"|\boutput\b.{0,60}(valid string|expected a string)"
     r"|item type|content (type|part)\b.{0,40}content|`?text`? is not set|content\.type"
