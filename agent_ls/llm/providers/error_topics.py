@@ -66,7 +66,7 @@ _OVERFLOW = Topic(
     ),
     _any(
         r"\b(too|very) (long|large|big|many)\b|\bexceed|overflow|\b(long|larg|bigg|great)er than\b|\bbeyond\b",
-        r"\bover the\b|\bmore than\b|(not|n't) fit\b|\b(shorten|reduce) (your|the)\b|\btoo (much|lengthy)\b",
+        r"\bover (the|limit)\b|\bmore than\b|(not|n't) fit\b|\b(shorten|reduce) (your|the)\b|\btoo (much|lengthy)\b",
         r"超过|超出|过长|太长|超限|超え|長すぎ|demasiado larg|muito long|zu lang|trop long|слишком длин",
     ),
     unless=_any(
@@ -103,8 +103,9 @@ _SPENT = Topic(
 _FILTERED = Topic(
     ContentFilterError,
     _any(
-        r"moderation|guardrails?|safety|harmful|unsafe|disallowed|inappropriate|prohibited|(usage|content|our) polic",
-        r"sensitive (content|information|data|words?)|jailbreak|prompt injection|\bterms\b|due to policy",
+        r"moderation|guardrails?|content guard|safety|harmful|unsafe|disallowed|inappropriate|prohibited",
+        r"(usage|content|our) polic|sensitive (content|information|data|words?)|jailbreak|prompt injection|\bterms\b",
+        r"due to policy",
     ),
     _any(
         r"flagged|block|reject|refus|denied|filter|interven|trigger|detect|violat|contain",

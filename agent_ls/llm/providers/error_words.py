@@ -70,6 +70,10 @@ _REFINED: Mapping[type[ProviderError], tuple[tuple[str, type[ProviderError]], ..
     ),
     NotFoundError: (
         (r"(not|n't) (been )?activated\b", PermissionDeniedError),  # Volcano Engine
+        (
+            r"(not|n't) (available|included) (on|in|under|with) your (current )?(plan|tier)",
+            PermissionDeniedError,
+        ),
         # OpenRouter, of a model that the settings of the account exclude
         (r"match\w* your .{0,40}(polic|privacy|restriction|settings|preferences)", PermissionDeniedError),
     ),
@@ -187,7 +191,7 @@ MALFORMED_CALL = regex(
 )
 """A server could not read the call that its model wrote: another try may be right."""
 NO_RATE = regex(
-    r"\b(per|this|for the)[\s-]+(day|week|month)\b|\b(daily|weekly|monthly)\b|\blimit: 0\b"
+    r"\b(per|this|for the)[\s-]+(day|week|month)\b|\btoday's\b|\btomorrow\b|\b(daily|weekly|monthly)\b|\blimit: 0\b"
     r"|(n't|not) have a free|\bno free (quota|tier)|not (available|included) (in|on|for) (the |your )?free"
     r"|\bresets? (on|at) ([a-z]{3,9} \d{1,2}\b|\d{4}-\d\d)|\bout of (\w+ )?(messages|requests)\b"
     r"|每[日天周月]|[今本][日天周月]",

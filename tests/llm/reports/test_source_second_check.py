@@ -1,0 +1,248 @@
+"""A second blind check of errors: services and gateways of no earlier draw, and other wires of known ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from tests.llm.reports.chat import say
+from tests.llm.reports.test_error_kinds import refused
+from tests.support.reports import reported
+
+LONG = json.dumps(
+    {
+        "type": "error",
+        **say("prompt is too long: 210000 tokens > 200000 maximum", type="invalid_request_error"),
+    }
+)
+ERRORS: list[Any] = [
+    reported("anthropics/anthropic-sdk-python@src/anthropic/_exceptions.py", "anthropic", 400,
+        say("max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for a",
+            type="invalid_request_error"), e.InvalidRequestError,
+            what="anthropic, passed: an output limit is too high"),
+    reported("anthropics/anthropic-sdk-python@src/anthropic/_exceptions.py", "anthropic", 429,
+        say("Number of concurrent connections has exceeded your rate limit. Please try again later or contact sales.",
+            type="rate_limit_error"), e.RateLimitError, what="anthropic, passed: too many connections are open"),
+    reported("anthropics/anthropic-sdk-python@src/anthropic/_exceptions.py", "anthropic", 400,
+        say("You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+            type="invalid_request_error"), e.QuotaExceededError, what="anthropic, passed: a limit of the user's own "
+                "is reached"),
+    reported("anthropics/anthropic-sdk-python@src/anthropic/_exceptions.py", "anthropic", 403,
+        say("OAuth authentication is currently not allowed for this organization.", type="permission_error"),
+        e.PermissionDeniedError, what="anthropic, passed: an organisation allows no OAuth"),
+    reported("anthropics/anthropic-sdk-python@src/anthropic/_exceptions.py", "anthropic", 401,
+        say("OAuth token has expired. Please obtain a new token or refresh your existing token.",
+            type="authentication_error"), e.AuthenticationError,
+            what="anthropic, passed: a token of OAuth has expired"),
+    reported("openai/openai-python@src/openai/_exceptions.py", "responses", 429,
+        say("You've exceeded the rate limit, please slow down and try again after 2.5 seconds.", type="requests",
+            code="rate_limit_exceeded"), e.RateLimitError, what="responses, passed: OpenAI gives a delay in words"),
+    reported("openai/openai-python@src/openai/_exceptions.py", "responses", 403,
+        say("Project `proj_a` does not have access to model `a`", type="invalid_request_error", code="model_not_found"),
+        e.NotFoundError, what="responses, passed: a project has no access to a model"),
+    reported("openai/openai-python@src/openai/_exceptions.py", "responses", 403,
+        say("Country, region, or territory not supported", type="request_forbidden",
+            code="unsupported_country_region_territory"), e.PermissionDeniedError,
+        what="responses, passed: OpenAI is not offered in a country"),
+    reported("openai/openai-python@src/openai/_exceptions.py", "responses", 400,
+        say("Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again "
+            "with a "
+            "different prompt", type="invalid_request_error", code="invalid_prompt"), e.ContentFilterError,
+        what="responses, passed: a prompt was flagged"),
+    reported("openai/openai-python@src/openai/_exceptions.py", "responses", 500,
+        say("The server had an error processing your request. Sorry about that! (request ID req_1)",
+        type="server_error"),
+        e.ServerError, what="responses, passed: OpenAI is sorry"),
+    reported("openai/codex@codex-rs/codex-api/src/error.rs", "responses", 429,
+        say("The usage limit has been reached", type="usage_limit_reached", plan_type="plus", resets_in_seconds=18000),
+        e.QuotaExceededError, what="responses, passed: the limit of a plan is reached"),
+    reported("openai/codex@codex-rs/codex-api/src/error.rs", "responses", 404,
+        {"detail": "The model is not available on your plan"}, e.PermissionDeniedError,
+        what="responses, failed: a plan does not have a model"),
+    reported("openai/codex@codex-rs/codex-api/src/error.rs", "responses", 503,
+        say("Our servers are currently overloaded. Please try again later.", type="service_unavailable_error",
+            code="server_is_overloaded"), e.OverloadedError, what="responses, passed: the servers are overloaded"),
+    reported("googleapis/python-genai@google/genai/errors.py", "gemini", 429,
+        say("You exceeded your current quota. Quota exceeded for metric: generate_requests_per_minute, limit: 15. "
+            "Please "
+            "retry in 12.5s.", code=429, status="RESOURCE_EXHAUSTED", details=[{"@type": "type.googleapis.com/"
+            "google.rpc.RetryInfo", "retryDelay": "12s"}]), e.RateLimitError,
+        what="gemini, passed: a quota of a minute is a rate"),
+    reported("googleapis/python-genai@google/genai/errors.py", "gemini", 400,
+        say("API key not valid. Please pass a valid API key.", code=400, status="INVALID_ARGUMENT",
+            details=[{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]),
+        e.AuthenticationError, what="gemini, passed: a key is wrong, with status 400"),
+    reported("googleapis/python-genai@google/genai/errors.py", "gemini", 403,
+        say("Your project has been denied access. Please contact support.", code=403, status="PERMISSION_DENIED"),
+        e.PermissionDeniedError, what="gemini, passed: a project is denied"),
+    reported("googleapis/python-genai@google/genai/errors.py", "gemini", 404,
+        say("models/a is not found for API version v1beta, or is not supported for generateContent.", code=404,
+            status="NOT_FOUND"), e.NotFoundError, what="gemini, passed: Gemini does not know a model"),
+    reported("googleapis/python-genai@google/genai/errors.py", "gemini", 500,
+        say("An internal error has occurred. Please retry or report in https://developers.generativeai.google",
+            code=500, status="INTERNAL"), e.ServerError, what="gemini, passed: Gemini fails"),
+    reported("googleapis/python-genai@google/genai/errors.py", "gemini", 400,
+        say("Unable to submit request because the input token count is 1100000 but model only supports up to 1048576.",
+            code=400, status="INVALID_ARGUMENT"), e.ContextLengthError, what="gemini, passed: Vertex AI counts an "
+                "input"),
+    reported("Requesty/requesty-docs@errors.mdx", "compatible", 403,
+        say("Insufficient balance, please top up at https://app.requesty.ai", type="insufficient_balance"),
+        e.QuotaExceededError, what="chat-servers, passed: the balance at Requesty is spent"),
+    reported("nebius/studio-docs@errors.md", "compatible", 404,
+        {"detail": "The model `a` does not exist.", "code": "model_not_found"}, e.NotFoundError,
+        what="chat-servers, passed: Nebius does not know a model"),
+    reported("hyperbolic-labs/docs@errors.md", "compatible", 402,
+        {"object": "error", "message": "Your account has insufficient funds. Please deposit.", "code": 402},
+        e.QuotaExceededError, what="chat-servers, passed: an account of Hyperbolic has no funds"),
+    reported("lambda-labs/docs@inference.md", "compatible", 403,
+        say("API key is inactive or your account is past due", type="account_error", code="global/account-inactive"),
+        e.QuotaExceededError, what="chat-servers, passed: an account of Lambda is past due"),
+    reported("scaleway/docs-content@pages/generative-apis/troubleshooting.mdx", "compatible", 400,
+        {"error": "context_length_exceeded", "status": 400, "message": "Your request exceeds the maximum context "
+            "length"},
+        e.ContextLengthError, what="chat-servers, passed: a request is too long for Scaleway"),
+    reported("ovh/docs@pages/public_cloud/ai_endpoints.md", "compatible", 429,
+        {"class": "Client::TooManyRequests", "message": "Rate limit exceeded"}, e.RateLimitError,
+        what="chat-servers, passed: OVH has a class of errors"),
+    reported("inferencenet/docs@errors.md", "compatible", 503,
+        say("No GPU workers are available for this model at the moment", type="no_capacity"), e.ServerError,
+        what="chat-servers, passed: Inference.net has no worker"),
+    reported("upstage/cookbook@docs/errors.md", "compatible", 401,
+        say("API key suspended because of insufficient credit. You can register your payment method.",
+            code="api_key_is_not_allowed"), e.QuotaExceededError, what="chat-servers, passed: a key of Upstage has "
+                "no credit"),
+    reported("reka-ai/reka-python@README.md", "compatible", 400,
+        {"detail": "Your conversation is too long: 140000 tokens. The limit is 131072 tokens."}, e.ContextLengthError,
+        what="chat-servers, passed: a conversation is too long for Reka"),
+    reported("01-ai/Yi@docs/errors.md", "compatible", 400,
+        say("Request token over limit. max: 16384", code="request_token_over_limit"), e.ContextLengthError,
+        what="chat-servers, failed: a request of Yi is over its limit"),
+    reported("baichuan-inc/Baichuan2@docs/errors.md", "compatible", 400,
+        say("The prompt exceeds the maximum number of tokens", code="invalid_prompt_length"), e.ContextLengthError,
+        what="chat-servers, passed: a prompt is too long for Baichuan"),
+    reported("InternLM/InternLM@docs/api-errors.md", "compatible", 200,
+        {"code": -20009, "msg": "模型不存在"}, e.NotFoundError, what="chat-servers, passed: Intern does not know a "
+            "model"),
+    reported("InternLM/InternLM@docs/api-errors.md", "compatible", 200,
+        {"code": -20053, "msg": "请求过于频繁，请稍后再试"}, e.ServerError, what="chat-servers, passed: Intern "
+            "limits the rate"),
+    reported("modelscope/modelscope@docs/api-inference.md", "compatible", 429,
+        {"errors": {"message": "You have exceeded today's quota for model a, please try again tomorrow"},
+        "request_id": "1"},
+        e.QuotaExceededError, what="chat-servers, failed: the day's quota at ModelScope is spent"),
+    reported("modelscope/modelscope@docs/api-inference.md", "compatible", 401,
+        {"errors": {"message": "Please bind your Alibaba Cloud account before use."}, "request_id": "1"},
+        e.AuthenticationError, what="chat-servers, passed: ModelScope wants an account"),
+    reported("modelscope/modelscope@docs/api-inference.md", "compatible", 400,
+        {"errors": {"message": "Invalid model id: a"}, "request_id": "1"}, e.NotFoundError,
+        what="chat-servers, passed: an id of ModelScope is invalid"),
+    reported("gitee-ai/docs@errors.md", "compatible", 403,
+        say("资源包余量不足", type="insufficient_quota", code="402"), e.QuotaExceededError,
+        what="chat-servers, passed: a package of Gitee is used up, in Chinese"),
+    reported("infiniflow/ragflow@docs/references/http_api_reference.md", "compatible", 200,
+        {"code": 102, "message": "The last content of this conversation is not from user."}, e.ProviderError,
+        what="chat-servers, passed: RAGFlow has a code and a message, with status 200"),
+    reported("open-webui/open-webui@backend/open_webui/routers/openai.py", "compatible", 404,
+        {"detail": "Model not found"}, e.NotFoundError, what="chat-servers, passed: Open WebUI does not know a model"),
+    reported("open-webui/open-webui@backend/open_webui/routers/openai.py", "compatible", 500,
+        {"detail": "Open WebUI: Server Connection Error"}, e.ServerError,
+        what="chat-servers, passed: Open WebUI does not reach its server"),
+    reported("open-webui/open-webui@backend/open_webui/utils/auth.py", "compatible", 401,
+        {"detail": "Your session has expired or the token is invalid. Please sign in again."}, e.AuthenticationError,
+        what="chat-servers, passed: a session of Open WebUI has expired"),
+    reported("BerriAI/litellm@litellm/proxy/proxy_server.py", "anthropic", 400,
+        {"error": {"message": f"{LONG}. Received Model Group=a\nAvailable Model Group Fallbacks=None",
+            "type": "None", "param": "None", "code": "400"}}, e.ContextLengthError,
+        what="anthropic, passed: LiteLLM quotes an overflow"),
+    reported("BerriAI/litellm@litellm/proxy/proxy_server.py", "responses", 429,
+        say("Deployment over user-defined ratelimit.. Received Model Group=a", type="throttling_error", code="429"),
+        e.RateLimitError, what="responses, passed: a deployment of LiteLLM is over its limit"),
+    reported("BerriAI/litellm@litellm/proxy/guardrails/guardrail_hooks/presidio.py", "compatible", 400,
+        say("Guardrail raised an exception, Guardrail: presidio, Message: Blocked entity detected: CREDIT_CARD",
+            type="None", code="400"), e.ContentFilterError, what="chat-servers, passed: a guardrail has found a card"),
+    reported("envoyproxy/ai-gateway@internal/translator/anthropic_helper.go", "anthropic", 429,
+        {"type": "error", "error": {"type": "rate_limit_error", "message": "rate limited by gateway"}},
+        e.RateLimitError,
+        what="anthropic, passed: Envoy limits the rate"),
+    reported("kgateway-dev/kgateway@docs/ai.md", "compatible", 403, "Rejected due to inappropriate content",
+        e.ContentFilterError, what="chat-servers, passed: kgateway rejects a content, in plain text"),
+    reported("traefik/traefik@docs/ai-gateway.md", "compatible", 403,
+        say("request blocked by content guard", type="content_guard"), e.ContentFilterError,
+        what="chat-servers, failed: a guard of Traefik blocks a request"),
+    reported("nginx/nginx@src/http/ngx_http_special_response.c", "compatible", 413,
+        "<html><head><title>413 Request Entity Too Large</title></head><body></body></html>", e.RequestTooLargeError,
+        what="chat-servers, passed: nginx has a page for large requests"),
+    reported("nginx/nginx@src/http/ngx_http_special_response.c", "compatible", 429,
+        "<html><head><title>429 Too Many Requests</title></head><body></body></html>", e.RateLimitError,
+        what="chat-servers, passed: nginx has a page for many requests"),
+    reported("haproxy/haproxy@src/http.c", "compatible", 503,
+        "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>",
+        e.OverloadedError, what="chat-servers, passed: HAProxy has no server"),
+    reported("caddyserver/caddy@modules/caddyhttp/reverseproxy/reverseproxy.go", "compatible", 502, "", e.ServerError,
+        what="chat-servers, passed: Caddy says nothing"),
+    reported("aws/aws-sdk-js-v3@clients/client-bedrock-runtime/src/models/errors.ts", "anthropic", 429,
+        {"message": "Too many tokens per day, please wait before trying again."}, e.QuotaExceededError,
+        what="anthropic, passed: the day's tokens at Bedrock are spent"),
+    reported("aws/aws-sdk-js-v3@clients/client-bedrock-runtime/src/models/errors.ts", "anthropic", 424,
+        {"message": "The model returned an unexpected error", "originalStatusCode": 500}, e.ServerError,
+        what="anthropic, passed: a model of Bedrock fails, with status 424"),
+    reported("aws/aws-sdk-js-v3@clients/client-bedrock-runtime/src/models/errors.ts", "anthropic", 429,
+        {"message": "Model is not ready for inference. Wait and try your request again."}, e.RateLimitError,
+        what="anthropic, passed: a model of Bedrock is not ready, with status 429"),
+    reported("github/docs@content/github-models/errors.md", "compatible", 429,
+        say("Rate limit of 150 per 86400s exceeded for UserByModelByDay. Please wait 3600 seconds before retrying.",
+            code="RateLimitReached"), e.RateLimitError, what="chat-servers, passed: a day's limit of GitHub has a "
+                "delay"),
+    reported("github/docs@content/github-models/errors.md", "compatible", 400,
+        say("Unknown model: a", code="unknown_model"), e.NotFoundError, what="chat-servers, passed: GitHub does not "
+            "know a model"),
+    reported("poe-platform/fastapi_poe@docs/errors.md", "compatible", 402,
+        say("You've used up your points! Visit https://poe.com/api_key to get more.", type="insufficient_credits",
+        code=402),
+        e.QuotaExceededError, what="chat-servers, passed: the points at Poe are used up"),
+    reported("venice-ai/api-docs@errors.mdx", "compatible", 402,
+        {"error": "Insufficient USD or Diem balance to complete request"}, e.QuotaExceededError,
+        what="chat-servers, passed: the balance at Venice is spent"),
+    reported("venice-ai/api-docs@errors.mdx", "compatible", 400,
+        {"error": "Invalid request parameters", "details": {"_errors": [],
+        "max_tokens": {"_errors": ["Must be <= 8192"]}}}, e.InvalidRequestError, what="chat-servers, passed: a tree "
+        "of zod has the reasons"),
+    reported("deepseek-ai/DeepSeek-V3@docs/errors.md", "anthropic", 402,
+        {"error": {"message": "Insufficient Balance", "type": "unknown_error", "param": None,
+        "code": "invalid_request_error"}},
+        e.QuotaExceededError, what="anthropic, passed: the balance at DeepSeek is spent"),
+    reported("MoonshotAI/moonpalace@README.md", "anthropic", 400,
+        {"error": {"type": "invalid_request_error", "message": "Invalid request: Your request exceeded model token "
+            "limit: "
+            "262144 (requested: 300000)"}, "type": "error"}, e.ContextLengthError,
+        what="anthropic, passed: a request is too long for Moonshot"),
+    reported("zai-org/GLM-4.5@docs/errors.md", "anthropic", 429,
+        {"type": "error", "error": {"type": "rate_limit_error", "code": "1113", "message": "余额不足或无可用资源包"
+            ",请充值。"}},
+        e.QuotaExceededError, what="anthropic, passed: the balance at Z.ai is spent, with status 429"),
+    reported("MiniMax-AI/MiniMax-M2@docs/errors.md", "anthropic", 529,
+        {"type": "error", "error": {"type": "overloaded_error", "message": "High traffic detected (2064)"}},
+        e.OverloadedError, what="anthropic, passed: MiniMax has much traffic"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wire", "status", "body", "kind"), ERRORS)
+def test_an_error_has_its_class_on_its_wire(
+    wire: str, status: int, body: Any, kind: type[e.ProviderError]
+) -> None:
+    error = refused(wire, status, body)
+    is_kind = isinstance(error, kind) if kind in (e.ServerError, e.ProviderError) else type(error) is kind
+    assert is_kind, f"{type(error).__name__}: {error}"
+    assert error.retryable is kind.retryable or kind is e.ProviderError
+
+
+def test_each_message_is_shown() -> None:
+    for row in ERRORS:
+        wire, status, body, _ = row.values
+        if not isinstance(body, dict):
+            continue
+        words = str(refused(wire, status, body))
+        assert ": " in words, json.dumps(body)
