@@ -52,6 +52,7 @@ _SAYS_NOTHING = regex(
     r"[\w ]{0,12}(failed|fail|succeeded)|^\W*(upstream|provider|backend) [\w ]{0,20}(failed|error)\W*$",
     re.IGNORECASE,
 )
+_LINKS = ("signin_url", "upgrade_url", "login_url", "billing_url")  # Ollama and others: what the user opens
 _STATED = {"error", "message", "detail"}
 _MAX_LITERAL_CHARS = 5_000
 _BYTES = regex(r"\bb'\{.*\}(\\n)*'", re.DOTALL)  # LiteLLM: Vertex_ai_betaException - b'{"error": …}'
@@ -223,7 +224,11 @@ def _message(body: JsonObject, error: JsonObject) -> str:
     if " " not in reason:  # Azure: Invalid payload, with the fields in a list
         listed = problems_in(error) + (problems_in(body) if error is not body else [])
         reason = "; ".join(it for it in dict.fromkeys(listed) if it not in message)
-    return f"{message}: {reason}" if message and reason and reason not in message else message
+    message = f"{message}: {reason}" if message and reason and reason not in message else message
+    link = next((url for holder in (error, body) for key in _LINKS if (url := text_at(holder, key))), "")
+    return (
+        f"{message} ({link})" if message and link.startswith("https://") and link not in message else message
+    )
 
 
 def _messages(body: JsonObject, error: JsonObject) -> Iterator[str]:

@@ -29,7 +29,7 @@ from agent_ls.llm.errors import (
 )
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_codes import OWN_CODE, is_vague, kind_of_name, kind_of_status, quoted_kind
-from agent_ls.llm.providers.error_delays import retry_after_s, worded_delay_s
+from agent_ls.llm.providers.error_delays import reset_delay_s, retry_after_s, worded_delay_s
 from agent_ls.llm.providers.error_leads import (
     ABOVE_RATE,
     LEADS,
@@ -288,7 +288,10 @@ def _delay_s(failure: ProviderFailure, kind: type[ProviderError], head: ReplyHea
         stated = max(0.0, failure.reset_at_s - head.received_at_s)
     if stated is not None or not issubclass(kind, RateLimitError | ServerError | QuotaExceededError):
         return stated
-    return worded_delay_s(failure.message)
+    worded = worded_delay_s(failure.message)
+    if worded is None and head is not None and kind is RateLimitError:
+        return reset_delay_s(head)
+    return worded
 
 
 def _sizes(failure: ProviderFailure) -> str:

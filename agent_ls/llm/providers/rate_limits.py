@@ -20,7 +20,7 @@ def openai_rate_limit(head: ReplyHead) -> RateLimit | None:
     }
     if not limits:
         return None
-    resets = [_duration_s(limits[key]) for key in ("reset-tokens", "reset-requests") if key in limits]
+    resets = [duration_s(limits[key]) for key in ("reset-tokens", "reset-requests") if key in limits]
     return RateLimit(
         remaining_requests=parse_count(limits.get("remaining-requests", "")),
         remaining_tokens=parse_count(limits.get("remaining-tokens", "")),
@@ -35,7 +35,8 @@ def parse_count(text: str) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _duration_s(text: str) -> float | None:
+def duration_s(text: str) -> float | None:
+    """Parse a time such as `6m0s`; None if it is no such time."""
     found = _DURATION.findall(text)
     return sum(float(number) * _UNIT_S[unit] for number, unit in found) if found else None
 

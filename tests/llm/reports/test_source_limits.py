@@ -1,0 +1,77 @@
+"""Delays that servers and gateways state in other headers than Retry-After, and links beside an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_ls.llm import errors as e
+from tests.llm.reports.chat import say
+from tests.llm.reports.test_error_kinds import refused
+from tests.support.reports import reported
+
+LIMITS: list[Any] = [
+    reported("envoyproxy/envoy@source/extensions/filters/http/ratelimit/ratelimit_headers.cc",
+        {"x-ratelimit-limit": "10, 10;w=60", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, 30.0,
+        what="chat-servers, failed: Envoy gives the seconds until a reset"),
+    reported("traefik/traefik@pkg/middlewares/ratelimiter/rate_limiter.go", {"x-retry-in": "2.5s"}, 2.5,
+        what="chat-servers, failed: Traefik has a header of its own"),
+    reported("Kong/kong@kong/plugins/ai-rate-limiting-advanced/handler.lua",
+        {"x-ai-ratelimit-reset-minute-openai": "45", "x-ai-ratelimit-remaining-minute-openai": "0"}, 45.0,
+        what="chat-servers, failed: Kong names the provider in its header"),
+    reported("Kong/kong@kong/plugins/rate-limiting/handler.lua",
+        {"ratelimit-limit": "5", "ratelimit-remaining": "0", "ratelimit-reset": "12"}, 12.0,
+        what="chat-servers, failed: Kong has a header of a draft"),
+    reported("ietf-wg-httpapi/ratelimit-headers@draft-ietf-httpapi-ratelimit-headers.md",
+        {"ratelimit": '"default";r=0;t=55'}, 55.0, what="chat-servers, failed: a list has the seconds of a limit"),
+    reported("ietf-wg-httpapi/ratelimit-headers@draft-ietf-httpapi-ratelimit-headers.md",
+        {"ratelimit": "limit=100, remaining=0, reset=50"}, 50.0,
+        what="chat-servers, failed: an older list has the seconds of a limit"),
+    reported("OpenRouterTeam/docs@limits.mdx",
+        {"x-ratelimit-limit": "20", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1000042000"},
+        1000042000 - 1000.0,
+        what="chat-servers, failed: a reset is a time in seconds"),
+    reported("groq/groq-python@README.md",
+        {"x-ratelimit-remaining-requests": "10", "x-ratelimit-reset-requests": "2m59.56s",
+            "x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "7.66s"}, 7.66,
+        what="chat-servers, failed: only the limit that is reached counts"),
+    reported("Cerebras/cerebras-cloud-sdk-python@README.md",
+        {"x-ratelimit-remaining-tokens-minute": "0", "x-ratelimit-reset-tokens-minute": "11.4",
+            "x-ratelimit-remaining-requests-day": "900", "x-ratelimit-reset-requests-day": "33011.4"}, 11.4,
+        what="chat-servers, failed: Cerebras has limits of minutes and days"),
+    reported("anthropics/anthropic-sdk-python@README.md",
+        {"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": "1970-01-01T00:17:10Z"},
+        30.0,
+        what="anthropic, failed: a reset is a date"),
+    reported("tokenbucket/limits@README.md", {"x-ratelimit-remaining": "3", "x-ratelimit-reset": "30"}, None,
+        what="chat-servers, passed: a limit that is not reached is no reason to wait"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("headers", "delay_s"), LIMITS)
+@pytest.mark.parametrize("wire", ["compatible", "anthropic", "responses", "gemini"])
+def test_the_delay_is_read_from_the_headers_of_a_limit(
+    wire: str, headers: dict[str, str], delay_s: float | None
+) -> None:
+    error = refused(wire, 429, say("Too many requests"), **headers)
+    assert error.retry_after_s == (None if delay_s is None else pytest.approx(delay_s))
+
+
+def test_the_words_and_retry_after_come_first() -> None:
+    headers = {"retry-after": "3", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "60"}
+    assert refused("compatible", 429, say("Too many requests"), **headers).retry_after_s == 3
+    del headers["retry-after"]
+    assert refused("compatible", 429, say("Please try again in 5s."), **headers).retry_after_s == 5
+
+
+def test_only_a_limit_of_the_rate_is_waited_for() -> None:
+    error = refused(
+        "compatible", 500, say("failed"), **{"x-ratelimit-reset": "60", "x-ratelimit-remaining": "0"}
+    )
+    assert (type(error), error.retry_after_s) == (e.ServerError, None)
+
+
+def test_the_link_that_a_server_gives_is_shown() -> None:
+    body = {"error": "unauthorized", "signin_url": "https://ollama.com/connect?key=a"}
+    assert "https://ollama.com/connect?key=a" in str(refused("ollama", 401, body))
