@@ -50,7 +50,7 @@ _OF_EXCESS = regex(
     re.IGNORECASE,
 )
 _OF_PROMPT = regex(
-    r"\b(input(?! (should be|validation))|prompt|messages|context (length|limit|size))\b", re.IGNORECASE
+    r"\b(inputs?(?! (should be|validation))|prompt|messages|context (length|limit|size))\b", re.IGNORECASE
 )
 _SIZE = regex(r"(?<![\w.-])\d+(?:,\d{3})*(?![\w-]|\.\d)")
 _REQUEST_ID = regex(r"\brequest[_ ]?id\b\W{0,3}\w+", re.IGNORECASE)

@@ -16,7 +16,8 @@ from agent_ls.llm.providers.text_tools import NO_TOOLS
 from tests.llm.providers.test_anthropic_stream import end, sse as events, start, text_block
 from tests.llm.providers.test_gemini_stream import chunk, wire as gemini_wire
 from tests.llm.providers.test_openai_stream import CREATED, added, done, final, sse as items
-from tests.llm.providers.test_refusals import asking, say, spoken
+from tests.llm.providers.test_refusals import asking, spoken
+from tests.llm.reports.chat import say
 from tests.support.codec_runs import body_of, response_of
 
 REFUSED = {

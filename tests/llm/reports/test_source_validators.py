@@ -10,7 +10,8 @@ import pytest
 
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.base import ReplyHead
-from tests.llm.providers.test_refusals import FORCED, JSON, asking, at, body_of, second, spoken
+from tests.llm.providers.test_refusals import FORCED, JSON, asking, at, second, spoken
+from tests.support.codec_runs import body_of
 from tests.support.reports import reported
 
 ZOD = [
