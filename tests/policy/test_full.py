@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 import pytest
 
 from agent_ls.environments.effects import CommandEffect
@@ -40,6 +43,62 @@ def test_command_that_a_runner_runs_is_judged_like_the_command_alone(runner: str
     line = f"{runner} {inner}" if runner not in ("hyperfine", "concurrently") else f'{runner} "{inner}"'
     found = judged(line, "full")
     assert isinstance(found, Ask) and found.needs_approval_in_every_mode
+
+
+CARRIERS = Path(__file__).with_name("carriers.txt").read_text(encoding="utf-8")
+SILENT, ASKED = (part.splitlines()[1:] for part in CARRIERS.split("== ")[-2:])
+
+
+@pytest.mark.parametrize("inner", ["rm -rf other", "git reset --hard", "git clean -fdx"])
+def test_a_command_that_loses_work_is_asked_about_within_any_other_program(inner: str) -> None:
+    lines = [_filled(it, inner) for it in (*SILENT, *ASKED)]
+    assert len(lines) > 700
+    assert [line for line in lines if isinstance(judged(line, "full"), Allow)] == []
+
+
+@pytest.mark.parametrize("inner", ["make all", "pytest -q", "tsc --noEmit"])
+def test_a_harmless_command_is_not_asked_about_within_another_program(inner: str) -> None:
+    lines = [_filled(it, inner) for it in SILENT]
+    assert [line for line in lines if isinstance(judged(line, "full"), Ask)] == []
+
+
+def _filled(template: str, inner: str) -> str:
+    for name, text in {"{q}": shlex.quote(inner), "{raw}": inner, "-I{}": "-I@", "{}": inner}.items():
+        template = template.replace(name, text)
+    return template
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit -m 'stop: rm -rf other'", "gt create -m 'rm -rf other'", "npm pkg set scripts.clean='rm -rf dist'",
+        "npm install -D rimraf cross-env", "yarn add del-cli", "pnpm rm -r lodash", "npm rm -f x", "cargo rm x",
+        "sd 'rm -rf x' 'y' a.sh", "jj describe -m 'git reset --hard'", "tldr git push", "make watch", "turbo run clean",
+        "npm run watch", "yarn workspace a watch", "apt-get install git sudo", "ghc -threaded Main.hs",
+        "rpm -q --qf '%{NAME}' x", "docker build -t a .", "nix run .#test", "nix run nixpkgs#hello",
+        "hatch run test:unit", "deno run -A main.ts", "stack build", "stack test --fast", "composer exec phpunit",
+        "sbt test", "sbt 'testOnly a'",
+        "cargo run -- remove x", "go run . -rf x", "symfony console cache:clear", "rustup run nightly cargo test",
+        "ssh -V", "rails db:migrate", "mix test", "make X=1", "./tool rm x",
+    ],
+)  # fmt: skip
+def test_words_that_only_look_like_lost_work_are_not_asked_about(line: str) -> None:
+    assert isinstance(judged(line, "full"), Allow)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "yarn run -T rimraf a", "yarn workspace a rimraf b", "hatch run env:rm a", "hatch run +py=3.12 env:rm a",
+        "nix run nixpkgs#rimraf -- a", "nix run nixpkgs#git -- reset --hard", "nix run nixpkgs#coreutils -- rm a",
+        "deno run -A npm:rimraf@5 a", "rpm -D 'x %(id)' -q a", "rpm --define 'x %{lua:os.remove(\"a\")}' -q a",
+        "sbt '!id'", "sbt 'eval x'", "bb '(x)'", "pnpm git clean -fd", "bun git stash", "rails c",
+        "echo x | rails console", "python manage.py shell -c 'x'", "php artisan migrate:refresh", "kubectx prod",
+        "nixos-rebuild switch",
+    ],
+)  # fmt: skip
+def test_a_runner_in_another_form_is_asked_about_in_mode_full(line: str) -> None:
+    assert isinstance(judged(line, "full"), Ask)
 
 
 @pytest.mark.parametrize(

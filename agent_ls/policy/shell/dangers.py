@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import pairwise
 from os import path as ospath
 from typing import Any
 
@@ -22,7 +23,18 @@ _OPTIONS = [
     (name, options.split(), why) for why, rows in _TABLES["options"].items() for name, options in rows.items()
 ]
 _QUIET = {name: regex(pattern) for name, pattern in _TABLES["quiet"].items()}
+_QUOTING = frozenset(_TABLES["carried"]["quoting"].split())
+_TEXTS = frozenset(_TABLES["carried"]["texts"].split())
+_CARRIED = regex(_TABLES["carried"]["pattern"], re.VERBOSE)
+_WORDS = {
+    name: (regex(pattern), why)
+    for why, rows in _TABLES["words"].items()
+    for names, pattern in rows.items()
+    for name in names.split()
+}
 _ONLY_INFORMS = (["--version"], ["--help"])
+_NO_WORDS = (regex("(?!)"), "")
+MAX_CARRIED = 20_000
 _RUNS_ITS_WORDS = "Can run code that this line does not show"
 
 CREDENTIAL_PLACES = regex(
@@ -53,11 +65,31 @@ def danger(argv: Sequence[str]) -> str:
     for options, reason in _options_of(name):
         if found := next((word for word in arguments if any(_is_option(word, it) for it in options)), ""):
             return f"{reason} ({name} {found})."
+    pattern, reason = _WORDS.get(name, _NO_WORDS)
+    if found := next(filter(pattern.search, arguments), ""):
+        return f"{reason} ({name} {found})."
     known = _VERBS.get(name, ())
     if verb := next((word for word in _verbs(arguments) if word in known), ""):
         return f"Acts on things that are not in this folder ({name} {verb.replace('/', ' ')})."
     check = None if list(arguments) in _ONLY_INFORMS else _CHECKS.get(name)
     return check(arguments) if check else ""
+
+
+def carried_danger(argv: Sequence[str]) -> str:
+    """Return the command among the arguments that would lose work, as a reason for approval; "" for none.
+
+    It is found in the words of any program and within each word, because unlisted programs may run it too. A text such
+    as the message of a commit is no command, and neither is what a program searches for.
+    """
+    if argv[0] in _QUOTING:
+        return ""
+    words = [word for before, word in pairwise(argv) if before not in _TEXTS]
+    found = _CARRIED.search(" ".join((argv[0], *words))[:MAX_CARRIED])
+    return (
+        f"Its words contain a command that can lose work: {found[found.lastgroup or 0].strip()}."
+        if found
+        else ""
+    )
 
 
 def refusal(argv: Sequence[str], places: Callable[[str], Iterable[str]], home: str) -> str:
@@ -214,4 +246,4 @@ _CHECKS: dict[str, Callable[[Sequence[str]], str]] = {
     "git": git.danger, "find": _find, "sed": _sed, "ps": processes.danger, "tar": _tar,
     "jq": _jq, "yq": _yq, "fd": _fd, "fdfind": _fd, "make": _make, "gmake": _make,
 }  # fmt: skip
-NAMES = frozenset((*_WHY, *_VERBS, *(name for name, _, _ in _OPTIONS), *_CHECKS))
+NAMES = frozenset((*_WHY, *_WORDS, *_VERBS, *(name for name, _, _ in _OPTIONS), *_CHECKS))

@@ -172,6 +172,8 @@ class Programs:
         if (program := interpreter_of(name)) and not is_read_only:
             if why := program_in_arguments((program, *argv[1:]), stdin):
                 self._found.doubt(why)
+        if not is_read_only and (why := dangers.carried_danger(argv)):
+            self._found.danger(why)
         if FROM_INPUT in words:
             is_read_only = is_read_only and self._may_read_listed(argv)
             argv, words = argv[:-1], words[:-1]
@@ -382,7 +384,8 @@ class Programs:
         acts = len(self._found.acts)
         for at in runners.starts_of_commands(argv):
             if " " not in argv[at].strip() and self._may_try():
-                self.run((_without_version(words[at]), *words[at + 1 :]), state, stdin, depth + 1)
+                program = replace(words[at], text=runners.program_at(argv, at))
+                self.run((program, *words[at + 1 :]), state, stdin, depth + 1)
         for at, line in runners.lines_of(argv):
             if words[at].kind != "text":
                 self._found.doubt(f"Asked because of `{words[at].source}`: it is run as code.")
@@ -502,12 +505,6 @@ def _known(name: str) -> str:
     if folded[:1] == "g" and folded[1:] in _GNU:
         return folded[1:]
     return folded if folded in _NAMES else name
-
-
-def _without_version(word: Word) -> Word:
-    """Return the name of a package without its version: `rimraf` for `npx rimraf@5`."""
-    name, _, version = word.text[1:].partition("@")
-    return replace(word, text=word.text[:1] + name) if version else word
 
 
 def _only_names_programs(argv: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ class Runner:
     flags: frozenset[str]
     texts: frozenset[str]
     has_texts_only: bool
+    prefix: str
 
 
 def _runners() -> dict[str, list[Runner]]:
@@ -31,6 +33,7 @@ def _runners() -> dict[str, list[Runner]]:
             flags=frozenset(row.get("flags", "").split()),
             texts=frozenset(row.get("texts", "").split()),
             has_texts_only=row.get("all_texts", False),
+            prefix=row.get("prefix", ""),
         )
         for name in row["programs"].split():
             found.setdefault(name, []).append(runner)
@@ -47,6 +50,19 @@ def starts_of_commands(argv: Sequence[str]) -> tuple[int, ...]:
     """Return the indexes of `argv` at which the command that a runner runs may begin; () for none."""
     found = [at for runner in _RUNNERS.get(argv[0], ()) for at in _starts(runner, argv)]
     return tuple(dict.fromkeys(at for at in found if at < len(argv)))
+
+
+def program_at(argv: Sequence[str], at: int) -> str:
+    """Return the name of the program that the word at `at` gives to a runner: `git` for `nix run nixpkgs#git`.
+
+    A version, as in `rimraf@5`, is left out.
+    """
+    word = argv[at]
+    for runner in _RUNNERS.get(argv[0], ()):
+        if runner.prefix and at in _starts(runner, argv):
+            word = re.split(f"[{re.escape(runner.prefix)}]", word)[-1] or word
+    name, _, version = word[1:].partition("@")
+    return word[:1] + name if version else word
 
 
 def lines_of(argv: Sequence[str]) -> tuple[tuple[int, str], ...]:
@@ -75,7 +91,9 @@ def _starts(runner: Runner, argv: Sequence[str]) -> Iterator[int]:
     unknown = 0  # number of options for which it is unknown whether the next word is their value
     while at < len(argv) and words <= runner.operands + unknown:
         word = argv[at]
-        if word.startswith("-"):
+        if word.startswith("+"):
+            pass
+        elif word.startswith("-"):
             unknown += word not in runner.flags and "=" not in word
         elif not _ASSIGNMENT.match(word):
             if words >= runner.operands:

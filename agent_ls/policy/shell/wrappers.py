@@ -15,17 +15,23 @@ SHELLS = frozenset(
 INTERPRETERS = {
     "python": "-c", "python3": "-c", "python2": "-c", "pypy": "-c", "pypy3": "-c", "perl": "-e -E",
     "ruby": "-e",
-    "node": "-e --eval -p --print", "nodejs": "-e --eval -p --print", "deno": "eval", "bun": "-e --eval",
-    "php": "-r", "lua": "-e", "osascript": "-e", "Rscript": "-e", "julia": "-e", "pwsh": "-c -Command",
-    "powershell": "-c -Command", "tclsh": "", "expect": "-c", "awk": "", "gawk": "", "mawk": "",
+    "node": "-e --eval -p --print", "nodejs": "-e --eval -p --print", "deno": "eval", "bun": "-e --eval -p --print",
+    "php": "-r --run -B -R", "lua": "-e", "osascript": "-e", "Rscript": "-e", "julia": "-e -E --eval --print",
+    "pwsh": "-c -Command", "powershell": "-c -Command", "tclsh": "", "expect": "-c", "awk": "", "gawk": "", "mawk": "",
     "nawk": "", "original-awk": "", "ipython": "-c", "luajit": "-e", "guile": "-c", "raku": "-e", "elixir": "-e",
     "tsx": "-e --eval -p --print", "ts-node": "-e --eval -p --print", "nu": "-c --commands", "xonsh": "-c",
     "elvish": "-c", "osh": "-c", "oil": "-c", "ysh": "-c", "ion": "-c", "ghc": "-e", "erl": "-eval", "iex": "-e --eval",
     "clojure": "-e --eval", "clj": "-e --eval", "bb": "-e --eval", "sbcl": "--eval", "scala": "-e", "kotlin": "-e",
     "groovy": "-e", "octave": "--eval", "R": "-e", "gnuplot": "-e", "sage": "-c", "rust-script": "-e --expr",
-    "swift": "-e", "es": "-c", "rc": "-c",
+    "swift": "-e", "es": "-c", "rc": "-c", "ghci": "-e", "runghc": "-e", "runhaskell": "-e", "utop": "-e",
+    "littler": "-e", "racket": "-e --eval", "csi": "-e -eval", "chicken-csi": "-e -eval", "gosh": "-e", "clisp": "-x",
+    "ecl": "-eval --eval", "ros": "-e", "scheme": "--eval", "lfe": "-e -eval", "v": "-e", "murex": "-c", "jshell": "-",
+    "jbang": "-c --code", "psysh": "-",
 }  # fmt: skip
 """Interpreters, with the options whose value is program code. "": the first operand is program code."""
+
+_OPTIONS_ARE_WORDS = frozenset("ghc ghci runghc runhaskell scala kotlin swift".split())
+"""Interpreters whose options are whole words, so that `-threaded` contains no option `-e`."""
 
 
 def interpreter_of(name: str) -> str:
@@ -174,7 +180,11 @@ def program_in_arguments(argv: Sequence[str], stdin: str) -> str:
     """
     name, arguments = argv[0], argv[1:]
     options = INTERPRETERS[name].split()
-    if not options or any(_is_inline(argument, options) for argument in arguments):
+    is_inline = any(
+        argument in options if name in _OPTIONS_ARE_WORDS else _is_inline(argument, options)
+        for argument in arguments
+    )
+    if not options or is_inline:
         return f"It runs code of {name} that is written in the command."
     if any(a.startswith("/dev/") for a in arguments):
         return f"{name} runs programs that its input names."
