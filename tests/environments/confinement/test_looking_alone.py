@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -23,7 +24,7 @@ from agent_ls.policy.places import Places
 from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.services.permissions.session_sandbox import SessionSandbox
 from agent_ls.services.settings.model import SandboxSettings
-from tests.environments.confinement.harm_world import SECRET, HarmWorld, harm_world
+from tests.environments.confinement.harm_world import SECRET, harm_world
 from tests.environments.confinement.harmful import OTHERS, harmful
 from tests.support.sandboxes import needs_bubblewrap, needs_landlock
 
@@ -40,9 +41,22 @@ STEP = 1 if IS_WHOLE else 7
 """Each test runs every STEP-th of its commands."""
 
 
+class Folders(Protocol):
+    """The folders of a session that is confined."""
+
+    @property
+    def project(self) -> Path: ...
+
+    @property
+    def home(self) -> Path: ...
+
+    @property
+    def state(self) -> Path: ...
+
+
 @asynccontextmanager
 async def looking(
-    world: HarmWorld, kind: str, *, in_terminal: bool = False
+    world: Folders, kind: str, *, in_terminal: bool = False
 ) -> AsyncIterator[SandboxedEnvironment]:
     places = Places((str(world.project),), str(world.home))
     machine = ReadOnlySandbox(world.state, kind)
