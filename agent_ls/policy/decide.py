@@ -180,7 +180,7 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
     uncovered = [path for path in paths if path not in allowed]
     if outside := situation.outside(uncovered):
         return Ask(f"{outside} is outside the workspace", needs_approval_in_every_mode=True)
-    if sensitive := situation.sensitive(uncovered):
+    if sensitive := situation.sensitive([*uncovered, *(situation.leads if uncovered else ())]):
         return Ask(f"{sensitive} configures tools that run by themselves", needs_approval_in_every_mode=True)
     if situation.doubt:
         return Ask(situation.doubt, needs_approval_in_every_mode=True)

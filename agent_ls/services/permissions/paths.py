@@ -37,6 +37,7 @@ from agent_ls.services.permissions.git_credentials import holds_credentials
 from agent_ls.services.permissions.git_look import git_doubt
 from agent_ls.services.permissions.go_versions import names_plain_go
 from agent_ls.services.permissions.ignore_file import IgnoreFile
+from agent_ls.services.permissions.linked_configuration import linked_configuration
 from agent_ls.services.permissions.python_modules import replaced_module
 from agent_ls.services.permissions.shown_secrets import (
     TooManyFilesError,
@@ -334,9 +335,9 @@ class EffectFacts:
     """Results of checking the paths and files of an effect on disk.
 
     `resolved` maps each path of the effect to its real path. `leads` are the paths that the patterns and links
-    in a command resolve to. `doubt` is the reason why files on disk make a harmless-looking effect need
-    approval, `config` a sentence about a file that may decide what a command runs; both are "" for none.
-    `folders` are the read paths outside the workspace that are folders.
+    in a command resolve to, and the sensitive files that a change reaches by links. `doubt` is the reason why files on
+    disk make a harmless-looking effect need approval, `config` a sentence about a file that may decide what a command
+    runs; both are "" for none. `folders` are the read paths outside the workspace that are folders.
     `folders_exist`: the command is read-only and changes only to folders that exist.
     `beside` are the names in the folders above the paths; None if they were not read.
     """
@@ -370,8 +371,10 @@ def read_effect_facts(
         (p for p in resolved.values() if isinstance(effect, WriteEffect) and disk.has_other_names(p)), ""
     )
     outside = (p for p in resolved.values() if isinstance(effect, ReadEffect) and not places.is_inside(p))
+    is_change = isinstance(effect, WriteEffect) and not isinstance(disk, RemoteDisk)
     return EffectFacts(
         resolved,
+        tuple(linked_configuration(resolved, places)) if is_change else (),
         folders=frozenset(path for path in outside if _is_folder(path, disk)),
         doubt=f"{linked} has other hard links, so their content would change too" if linked else "",
         beside=_names_beside([*resolved, *resolved.values()]) if needs_names(disk, grants) else None,
@@ -441,6 +444,8 @@ def _read_facts_of(effect: CommandEffect, found: CommandAnalysis, places: Places
     # A pattern without matches is passed to the program unchanged, so its folder counts as well.
     leads += [os.path.realpath(place) for pattern in found.paths for place in (*_fixed_part(pattern),)]
     leads += _linked_from_code(effect, found, places)
+    if not found.is_read_only:
+        leads += linked_configuration((*resolved, *matches), places)
     linked = linked_credentials(places)
     try:
         leads += shown_secrets(found, effect.working_dir, places, linked)
