@@ -93,7 +93,10 @@ def test_words_that_only_look_like_lost_work_are_not_asked_about(line: str) -> N
         "nix run nixpkgs#rimraf -- a", "nix run nixpkgs#git -- reset --hard", "nix run nixpkgs#coreutils -- rm a",
         "deno run -A npm:rimraf@5 a", "rpm -D 'x %(id)' -q a", "rpm --define 'x %{lua:os.remove(\"a\")}' -q a",
         "sbt '!id'", "sbt 'eval x'", "bb '(x)'", "pnpm git clean -fd", "bun git stash", "rails c",
-        "echo x | rails console", "python manage.py shell -c 'x'", "php artisan migrate:refresh", "kubectx prod",
+        "echo x | rails console", "python manage.py shell -c 'x'", "php artisan migrate:refresh",
+        "kubectx prod", "p4 revert a",
+        "bfg --delete-files x", "helmfile destroy", "mongorestore --drop a", "torify rm a", "torify curl x",
+        "brew sh -c 'rm -rf a'", "tool -p 'git clean -fd'",
         "nixos-rebuild switch",
     ],
 )  # fmt: skip
