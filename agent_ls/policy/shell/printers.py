@@ -114,7 +114,7 @@ _VALUE = r"\$(?:[1-9._](?![\[\w])|F\[-?\d\])"
 _TEXT = rf'(?:{_VALUE}|"(?:[\w .,:;=-]|{_VALUE}|\\[nt])*")'
 _WHEN = rf"(?:{_REGEX}[is]*|\d+\.\.\d+|\$\. ?(?:==|[<>]=?) ?\d+(?: && \$\. ?(?:==|[<>]=?) ?\d+)?)"
 _ONE_LINERS = {
-    "ruby": regex(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-c\n(?!-)[\w./-]+\n"),
+    "ruby": regex(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-(?:w?c|cw)\n(?!-)[\w./-]+\n"),
     # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
     "perl": regex(
         r'-e\nprint(?: ?(?:\d[\d+*/. -]*|"(?:[\w .,:;=-]|\\[nt])*"|,))+;?\n|'
