@@ -35,9 +35,14 @@ def is_plain_yq(program: str) -> bool:
     return _YQ_EXPRESSION.fullmatch(program) is not None
 
 
+def count_of_yq_verbs(arguments: Sequence[str]) -> int:
+    """Return 1 if the words after yq begin with a verb that evaluates a program, else 0."""
+    return int(bool(arguments) and arguments[0] in ("e", "eval", "ea", "eval-all"))
+
+
 def program_of_yq(arguments: Sequence[str]) -> int:
     """Return the index of the program in the words after yq, -1 if there is none."""
-    start = 1 if arguments[:1] and arguments[0] in ("e", "eval") else 0
+    start = count_of_yq_verbs(arguments)
     operands = (
         at
         for at, word in enumerate(arguments)

@@ -148,8 +148,9 @@ def is_read_only(argv: Sequence[str], patterns: Sequence[int] = ()) -> bool:
 
 def prints_facts(argv: Sequence[str]) -> bool:
     """Return whether a program that may act on more prints only its help, a manual, or tables of a file."""
+    is_version = len(argv) == 2 and argv[1] in _VERSION_WORDS.get(argv[0], ())
     return (
-        prints_help(argv)
+        (is_version or prints_help(argv))
         or (argv[0] == "sqlite3" and printers.sqlite_prints([*argv[1:]]))
         or (argv[0] == "man" and is_read_only(argv))
     )
@@ -185,9 +186,8 @@ def valued_letters(name: str) -> str:
 
 def is_on_short_list(argv: Sequence[str]) -> bool:
     """Return whether a read-only command is so simple that it may run where confinement is not available."""
-    if argv[0] == "git":
-        return len(argv) > 1 and argv[1] in _SHORT_LIST_OF_GIT
-    return argv[0] in _SHORT_LIST
+    names, word = (_SHORT_LIST_OF_GIT, argv[1:2]) if argv[0] == "git" else (_SHORT_LIST, argv[:1])
+    return bool(word) and word[0] in names
 
 
 def needs_confinement(argv: Sequence[str]) -> bool:
@@ -576,7 +576,7 @@ def _yq(arguments: list[str], patterns: Sequence[int]) -> bool:
     """Return whether this yq command only prints: its program has only names and harmless functions."""
     program = queries.program_of_yq(arguments)
     is_plain = program >= 0 and queries.is_plain_yq(arguments[program]) and program not in patterns
-    used = 1 if arguments[:1] in (["e"], ["eval"]) else 0
+    used = queries.count_of_yq_verbs(arguments)
     return is_plain and _fits(COMMANDS["yq"], arguments[used:], [at - used for at in patterns])
 
 
