@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -14,9 +15,12 @@ from agent_ls.policy.decide import judge
 from agent_ls.policy.places import Places
 from agent_ls.policy.situation import Allow, Mode, Situation
 from agent_ls.services.permissions.paths import places_of, read_effect_facts
+from tests.attacks import IS_WHOLE, seeded, while_in_time
+from tests.attacks.links import contents, workspaces
 
 pytestmark = pytest.mark.req("X6", "X8")
 
+SEED = seeded(44)
 LINKS = {
     "link to the file": ("a.txt", "mkdir -p {folder}; echo x > {file}; ln -s {file} a.txt"),
     "link in a folder": ("docs/a.txt", "mkdir -p {folder} docs; echo x > {file}; ln -s ../{file} docs/a.txt"),
@@ -95,3 +99,25 @@ def test_files_beside_linked_configuration_are_changed_without_a_question(tmp_pa
     places = places_of(str(folder))
     assert is_silent(WriteEffect((PlannedWrite(made_in, "modify", "", "k"),)), places, "edits")
     assert is_silent(CommandEffect("make && pytest -q .", str(folder)), places, "full")
+
+
+@pytest.mark.req("T10")
+@pytest.mark.group("sweeps")
+@pytest.mark.timeout(7_200 if IS_WHOLE else 300)
+def test_no_link_makes_a_silent_change_of_a_sensitive_file(tmp_path: Path) -> None:
+    silent = 0
+    for number, attack in enumerate(while_in_time(workspaces(SEED, 20_000 if IS_WHOLE else 150))):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        attack.build(folder)
+        places = places_of(str(folder))
+        line = f"echo CHANGED > {attack.changed}"
+        write = WriteEffect((PlannedWrite(str(folder / attack.changed), "modify", "", "k"),))
+        effects = (write, CommandEffect(line, str(folder)))
+        if any(is_silent(effect, places, "full") for effect in effects):
+            silent += 1
+            before = contents(folder)
+            subprocess.run(["bash", "-c", line], cwd=folder, check=False, capture_output=True)
+            assert contents(folder) == before, attack
+        shutil.rmtree(folder)
+    assert silent

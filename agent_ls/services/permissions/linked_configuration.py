@@ -16,7 +16,7 @@ from agent_ls.policy.places import Places
 
 MAX_LINKS = 40  # Linux follows no more links in one path
 MAX_ENTRIES = 2_000  # of the sensitive folders together
-_REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".bzr")
+_CONTENTS = ("objects", "lfs", "store", "pristine")  # of git, hg and svn
 
 
 def linked_configuration(paths: Iterable[str], places: Places) -> Iterator[str]:
@@ -73,17 +73,12 @@ def _sensitive_near(paths: Iterable[str], places: Places) -> Iterator[str]:
 
 
 def _below(folder: str) -> Iterator[str]:
-    """Yield what is in a sensitive folder and in its own folders; of a repository, only what makes it run programs."""
-    if os.path.basename(folder) in _REPOSITORIES:
-        yield from (os.path.join(folder, name) for name in ("config", "hgrc", "hooks", "info"))
-        folders = [os.path.join(folder, name) for name in ("hooks", "info")]
-    else:
-        folders = [folder]
-    for place in folders:
-        for name, is_folder in _entries(place):
-            path = os.path.join(place, name)
-            yield path
-            yield from (os.path.join(path, it) for it, _ in _entries(path)) if is_folder else ()
+    """Yield what is in a sensitive folder and in its own folders, without the stored contents of a repository."""
+    for name, is_folder in _entries(folder):
+        path = os.path.join(folder, name)
+        yield path
+        if is_folder and name not in _CONTENTS:
+            yield from (os.path.join(path, it) for it, _ in _entries(path))
 
 
 def _folders_above(path: str, places: Places) -> Iterator[str]:
