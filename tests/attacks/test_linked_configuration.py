@@ -36,6 +36,14 @@ LINKS = {
     ),
     "hard link": ("a", "mkdir -p {folder}; echo x > {file}; ln {file} a"),
     "hard link in a folder": ("s/a", "mkdir -p {folder} s; echo x > {file}; ln {file} s/a"),
+    "hard link to the target of the file": (
+        "a",
+        "mkdir -p {folder}; echo x > y; ln -s $PWD/y {file}; ln y a",
+    ),
+    "hard link of a file in a linked folder": (
+        "a",
+        "mkdir -p f $(dirname {folder}); echo x > f/{name}; ln -s $PWD/f {folder}; ln f/{name} a",
+    ),
     "link to a hard link": ("b", "mkdir -p {folder}; echo x > {file}; ln {file} a; ln -s a b"),
 }
 ALWAYS = (".vscode/settings.json", ".git/hooks/pre-commit", ".husky/pre-push", ".github/workflows/ci.yml")

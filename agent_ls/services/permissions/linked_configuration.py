@@ -27,10 +27,9 @@ def linked_configuration(paths: Iterable[str], places: Places) -> Iterator[str]:
     reals = {os.path.realpath(path) for path in inside}
     ids = {found for real in reals if (found := _shared_id(real))}
     for name in _sensitive_near(inside, places):
-        target = os.path.realpath(name) if os.path.islink(name) else ""
-        if target and any(is_within(real, target) for real in reals):
-            yield name
-        elif ids and _shared_id(name) in ids:
+        target = os.path.realpath(name) if os.path.islink(name) else name
+        is_behind = target != name and any(is_within(real, target) for real in reals)
+        if is_behind or (ids and _shared_id(target) in ids):
             yield name
 
 
@@ -89,9 +88,15 @@ def _folders_above(path: str, places: Places) -> Iterator[str]:
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Return the names in a folder, each with whether it is a folder and no link."""
+    """Return the names in a folder, each with whether it is a folder or a link to one."""
     try:
         with os.scandir(folder) as entries:
-            return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            return [(entry.name, _is_folder(entry)) for entry in entries]
     except OSError:
         return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    if entry.is_symlink():
+        return os.path.isdir(entry.path)
+    return entry.is_dir(follow_symlinks=False)
