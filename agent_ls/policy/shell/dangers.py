@@ -69,7 +69,7 @@ def danger(argv: Sequence[str]) -> str:
     if found := next(filter(pattern.search, arguments), ""):
         return f"{reason} ({name} {found})."
     known = _VERBS.get(name, ())
-    if verb := next((word for word in _verbs(arguments) if word in known), ""):
+    if verb := next((word for word in _verbs(arguments) if _is_verb(word, known)), ""):
         return f"Acts on things that are not in this folder ({name} {verb.replace('/', ' ')})."
     check = None if list(arguments) in _ONLY_INFORMS else _CHECKS.get(name)
     return check(arguments) if check else ""
@@ -177,6 +177,10 @@ def _verbs(arguments: Sequence[str]) -> Iterator[str]:
             yield from (f"{word}/{it}" for it in arguments[at + 1 :][:1])
             if at == 0 or not arguments[at - 1].startswith("-") or "=" in arguments[at - 1]:
                 return
+
+
+def _is_verb(word: str, known: Sequence[str]) -> bool:
+    return word in known or (":" in word and any(":" in it and word.startswith(f"{it}:") for it in known))
 
 
 def _fd(arguments: Sequence[str]) -> str:
