@@ -44,6 +44,10 @@ LINKS = {
         "a",
         "mkdir -p f $(dirname {folder}); echo x > f/{name}; ln -s $PWD/f {folder}; ln f/{name} a",
     ),
+    "link in a linked folder": (
+        "f/{name}",
+        "mkdir -p f $(dirname {folder}); echo x > y; ln -s $PWD/y f/{name}; ln -s $PWD/f {folder}",
+    ),
     "link to a hard link": ("b", "mkdir -p {folder}; echo x > {file}; ln {file} a; ln -s a b"),
 }
 ALWAYS = (".vscode/settings.json", ".git/hooks/pre-commit", ".husky/pre-push", ".github/workflows/ci.yml")

@@ -10,23 +10,25 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 
 from agent_ls.paths import is_within
 from agent_ls.policy.places import Places
 
 MAX_LINKS = 40  # Linux follows no more links in one path
 MAX_ENTRIES = 2_000  # of the sensitive folders together
+MAX_DEPTH = 4  # of these folders; links to folders may lead in circles
 _CONTENTS = ("objects", "lfs", "store", "pristine")  # of git, hg and svn
 
 
 def linked_configuration(paths: Iterable[str], places: Places) -> Iterator[str]:
     """Yield the sensitive files that share their content with a file or folder of `paths`. Blocks."""
     inside = [path for path in dict.fromkeys(paths) if places.is_inside(path)]
-    for path in inside:
-        yield from (link for link in _links_of(path) if places.is_sensitive(link))
-    reals = {os.path.realpath(path) for path in inside}
+    passed = {link for path in inside for link in _links_of(path)}
+    yield from filter(places.is_sensitive, passed)
+    reals = {os.path.realpath(path) for path in inside} | passed
     ids = {found for real in reals if (found := _shared_id(real))}
-    for name in _sensitive_near(inside, places):
+    for name in _sensitive_near({*inside, *reals}, places, only_links=not ids):
         target = os.path.realpath(name) if os.path.islink(name) else name
         is_behind = target != name and any(is_within(real, target) for real in reals)
         if is_behind or (ids and _shared_id(target) in ids):
@@ -55,29 +57,30 @@ def _shared_id(path: str) -> tuple[int, int] | None:
     return None
 
 
-def _sensitive_near(paths: Iterable[str], places: Places) -> Iterator[str]:
-    """Yield the sensitive files and links beside and above the paths, and in the sensitive folders there."""
+def _sensitive_near(paths: Iterable[str], places: Places, *, only_links: bool) -> Iterator[str]:
+    """Yield the sensitive files and links beside and above the paths, and in the sensitive folders there.
+
+    `only_links`: leave out files beside and above the paths that are no links, because they matter only to hard links.
+    """
     left = MAX_ENTRIES
     for folder in sorted({it for path in paths for it in _folders_above(path, places)}):
-        for name, is_folder in _entries(folder):
-            path = os.path.join(folder, name)
-            if not places.is_sensitive(path):
+        for entry in _entries(folder):
+            is_folder = _is_folder(entry)
+            is_skipped = only_links and not is_folder and not entry.is_symlink()
+            if is_skipped or not places.is_sensitive(entry.path):
                 continue
-            yield path
-            for inner in _below(path) if is_folder else ():
+            yield entry.path
+            for inner in islice(_below(entry.path), left) if is_folder else ():
                 yield inner
                 left -= 1
-            if left < 0:
-                return
 
 
-def _below(folder: str) -> Iterator[str]:
+def _below(folder: str, depth: int = MAX_DEPTH) -> Iterator[str]:
     """Yield what is in a sensitive folder and in its own folders, without the stored contents of a repository."""
-    for name, is_folder in _entries(folder):
-        path = os.path.join(folder, name)
-        yield path
-        if is_folder and name not in _CONTENTS:
-            yield from (os.path.join(path, it) for it, _ in _entries(path))
+    for entry in _entries(folder):
+        yield entry.path
+        if depth > 1 and entry.name not in _CONTENTS and _is_folder(entry):
+            yield from _below(entry.path, depth - 1)
 
 
 def _folders_above(path: str, places: Places) -> Iterator[str]:
@@ -87,16 +90,16 @@ def _folders_above(path: str, places: Places) -> Iterator[str]:
             return
 
 
-def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Return the names in a folder, each with whether it is a folder or a link to one."""
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return [(entry.name, _is_folder(entry)) for entry in entries]
+            return list(entries)
     except OSError:
         return []
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one."""
     if entry.is_symlink():
         return os.path.isdir(entry.path)
     return entry.is_dir(follow_symlinks=False)
