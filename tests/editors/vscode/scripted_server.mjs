@@ -46,6 +46,7 @@ function item(i) {
 
 const MODELS = {
   defaultProvider: "anthropic",
+  defaultMode: "ask",
   providers: [
     { id: "anthropic", name: "Anthropic", hasKey: true, keyVariable: "ANTHROPIC_API_KEY" },
     { id: "openai", name: "OpenAI", hasKey: false, keyVariable: "OPENAI_API_KEY" },
