@@ -99,7 +99,11 @@ GROUPS = {
             "headless/test_project_at_place.py",
             "services/test_places_of_editors.py",
         ),
-        kept=("batch/test_manifest.py", "environments/remote/test_frames.py"),
+        kept=(
+            "batch/test_manifest.py",
+            "environments/remote/test_bundle.py",
+            "environments/remote/test_frames.py",
+        ),
     ),
     "servers": Group(
         "stories with a real server and a real client, beyond one for each promise",

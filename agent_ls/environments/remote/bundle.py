@@ -13,7 +13,8 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 _OWN = (
-    "argument_types.py", "legacy_encodings.py", "memo.py", "paths.py", "patterns.py", "program_lookup.py", "system.py",
+    "argument_types.py", "legacy_encodings.py", "memo.py", "method_forms.py", "paths.py", "patterns.py",
+    "program_lookup.py", "system.py",
     "text.py", "_version.py",
     "environments/__init__.py", "environments/base.py", "environments/errors.py", "environments/opened.py",
     "environments/instruction_files.py",
