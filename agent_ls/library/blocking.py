@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import anyio
@@ -238,9 +238,30 @@ def _loop_of_process() -> LoopThread:
     raise RuntimeError("an event loop runs in this thread: use `await` and the functions without `_sync`")
 
 
-@cache
+class _Process:
+    """The event loop of this process, once it is needed. The lock makes it one, also for threads that begin at once."""
+
+    lock: threading.Lock
+    loop: LoopThread | None
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self.lock = threading.Lock()
+        self.loop = None
+
+
 def _start_loop() -> LoopThread:
-    """Start an event loop in a thread, if none runs yet.
+    """Return the event loop of this process, which is started in a thread if none runs yet."""
+    with _process.lock:
+        if _process.loop is None:
+            _process.loop = _new_loop()
+        return _process.loop
+
+
+def _new_loop() -> LoopThread:
+    """Start an event loop in a thread.
 
     All sessions use the same loop, because a provider connection belongs to the loop that opened it.
     """
@@ -275,5 +296,6 @@ def _start_loop() -> LoopThread:
     return loop
 
 
+_process = _Process()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_loop.cache_clear)
+    os.register_at_fork(after_in_child=_process.forget)

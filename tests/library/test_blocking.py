@@ -234,3 +234,36 @@ def test_run_sync_names_a_function_that_is_not_async() -> None:
     function: Any = time.sleep
     with pytest.raises(TypeError, match="sleep is no async function"):
         agent_ls.run_sync(function, 0)
+
+
+TOGETHER = """
+import sys, threading
+from pathlib import Path
+import agent_ls
+from tests.library.sessions import options
+from tests.support.fake_provider import FakeProvider, text
+
+gate = threading.Barrier(4)
+said = []
+
+def work(folder):
+    gate.wait()
+    with agent_ls.open_session_sync(**options(folder, FakeProvider([text("One.")]))) as session:
+        said.append(session.ask("go"))
+
+folders = [Path(sys.argv[1], str(number)) for number in range(4)]
+for folder in folders:
+    folder.mkdir()
+threads = [threading.Thread(target=work, args=(folder,)) for folder in folders]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+loops = [thread for thread in threading.enumerate() if thread.name == "agent-ls event loop"]
+print(said, len(loops))
+"""
+
+
+@pytest.mark.req("H13")
+def test_threads_that_open_the_first_sessions_at_once_share_one_event_loop(tmp_path: Path) -> None:
+    assert finish(TOGETHER, tmp_path)[:2] == (0, "['One.', 'One.', 'One.', 'One.'] 1\n")
