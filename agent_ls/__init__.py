@@ -36,7 +36,10 @@ if TYPE_CHECKING:
         ChangeReviewer as ChangeReviewer,
         LimitExtender as LimitExtender,
     )
-    from agent_ls.library.scripted_model import ScriptedModel as ScriptedModel
+    from agent_ls.library.scripted_model import (
+        ScriptedAnswer as ScriptedAnswer,
+        ScriptedModel as ScriptedModel,
+    )
     from agent_ls.library.session import AgentSession as AgentSession
     from agent_ls.library.stored import (
         SessionEntry as SessionEntry,
@@ -163,7 +166,7 @@ _PLACES = {
         "library.errors": "TurnFailedError",
         "library.opening": "open_session SessionOpening",
         "library.replies": "Answerer Approver ChangeReviewer LimitExtender",
-        "library.scripted_model": "ScriptedModel",
+        "library.scripted_model": "ScriptedAnswer ScriptedModel",
         "library.session": "AgentSession",
         "library.stored": "delete_session list_sessions SessionEntry",
         "library.streams": "EventStream",

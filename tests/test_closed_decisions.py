@@ -22,6 +22,7 @@ STRICTER = {
     "agent_ls/sessions/export/html_turns.py": "chooses a colour",
     "agent_ls/sessions/optional_tools.py": "lists which tools of packs can be used; the policy decides about calls",
     "agent_ls/features/skills/agents.py": "takes a tool away",
+    "agent_ls/library/hunks.py": "adds reasons for what stays after an undo",
     "agent_ls/loop/calls/dispatch.py": "Denied, or the states of the files that the user has decided about",
 }
 """Files that compare with a "no" where that only makes them stricter, or shows it."""

@@ -78,6 +78,7 @@ OTHERS = [
     "RecordedChange",
     "RollbackFile",
     "RollbackResult",
+    "ScriptedAnswer",
     "ScriptedModel",
     "SessionEntry",
     "SessionOpening",

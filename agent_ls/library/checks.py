@@ -15,7 +15,8 @@ from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.services.errors import BadChoiceError
-from agent_ls.services.settings.model import parse_settings, setting_problems
+from agent_ls.services.settings.layers import limits_of
+from agent_ls.services.settings.model import Settings, parse_settings, setting_problems
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -116,3 +117,18 @@ def rename_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
         )
     parsed, _ = parse_settings(settings)
     return parsed.model_dump(by_alias=True, exclude_unset=True)
+
+
+def rename_limits(limits: Mapping[str, float]) -> dict[str, float]:
+    """Convert limits with the names of docs/limits.md to the fields of UseLimits.
+
+    Raises:
+        BadChoiceError: a limit is unknown or invalid. The hint says how to pass a setting that is not in `limits`.
+    """
+    beside = {field.alias for field in Settings.model_fields.values()} & limits.keys()
+    if beside:
+        name = min(filter(None, beside))
+        raise BadChoiceError(
+            f"limits: {name} is a setting of its own", f'pass it by settings={{"{name}": {limits[name]!r}}}'
+        )
+    return limits_of(limits)

@@ -29,8 +29,10 @@ from agent_ls.library.session import AgentSession
 from agent_ls.library.stored import store_root
 from agent_ls.library.wrong_use import OPEN_PLAIN, name_missing, refuse
 from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.client import supported_providers
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.loop.subagents import STARTS_AGENTS
+from agent_ls.near_names import did_you_mean
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.services.errors import AppError, BadChoiceError
@@ -45,6 +47,7 @@ from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.store.worktrees import forget_worktree, remove_worktree
 from agent_ls.temporary_folders import make_temporary_folder, remove_temporary_folder
+from agent_ls.text import join_sentences
 from agent_ls.tools.base import Tool
 
 # Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.
@@ -189,6 +192,17 @@ def open_session(
     return SessionOpening(start)
 
 
+def _check_profiles(parts: ProgramParts) -> None:
+    """Raise BadChoiceError if a profile is for a provider that does not exist."""
+    known = (*parts.adapters, *supported_providers())
+    for name in parts.profiles:
+        if name not in known:
+            near = did_you_mean(name, known, 0.75)
+            hint = f"pass adapters={{{name!r}: ...}} too"
+            hint = join_sentences(near, hint) if near else hint
+            raise BadChoiceError(f"profiles: {name!r} has no adapter, and is no known provider", hint)
+
+
 def _checked_names(tools: Sequence[Tool[Any]]) -> Sequence[Tool[Any]]:
     """Return the tools. Raise BadChoiceError if two have the same name."""
     names = [tool.name for tool in tools]
@@ -223,7 +237,11 @@ def _create_manager(
     trusting: Trusting,
     beside: Sequence[str | Path],
 ) -> SessionManager:
+    _check_profiles(parts)
     folders = [os.path.normpath(absolute_folder(place)) for place in beside]
+    for adapter in parts.adapters.values():
+        if isinstance(adapter, OwnAdapter):
+            adapter.hold()
     return SessionManager(
         settings=settings,
         credentials=load_credentials(),
@@ -324,7 +342,10 @@ def _check_folder(given: str, stored: str) -> None:
             f"folder: the session is in {stored}, not in {given}", "leave out folder, or pass its own"
         )
     if not os.path.isdir(stored):
-        raise BadChoiceError(f"the folder of the session does not exist: {stored}", "create the folder again")
+        raise BadChoiceError(
+            f"the folder of the session does not exist: {stored}",
+            "create the folder again, or pass the environment of the session",
+        )
 
 
 @with_program_hints

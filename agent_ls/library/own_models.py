@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -34,13 +35,20 @@ _END = object()
 HINT = "Correct this code of the program, then send the message again. The conversation is kept."
 
 
+_users: Counter[int] = Counter()  # open sessions of each adapter of the program, by its id
+
+
 class OwnAdapter:
-    """Forwards requests to the adapter of a program."""
+    """Forwards requests to the adapter of a program, which several sessions may share."""
 
     def __init__(self, name: str, inner: ProviderAdapter) -> None:
         self.name = name
         self._inner = inner
         self._failures = FailureLog()
+
+    def hold(self) -> None:
+        """Keep the adapter open until `close` was called as often."""
+        _users[id(self._inner)] += 1
 
     async def complete(self, request: Request) -> Response:
         try:
@@ -71,7 +79,11 @@ class OwnAdapter:
             raise
 
     async def close(self) -> None:
-        """Never raises, because a connection that cannot be closed harms nothing."""
+        """Close the adapter if no other session has it. Never raises: an open connection harms nothing."""
+        _users[id(self._inner)] -= 1
+        if _users[id(self._inner)] > 0:
+            return
+        del _users[id(self._inner)]
         try:
             with exits_as_errors():
                 await self._inner.close()

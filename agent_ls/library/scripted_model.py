@@ -24,10 +24,10 @@ from agent_ls.llm.stream import (
     ToolCallStart,
 )
 
-Part: TypeAlias = str | tuple[str, Mapping[str, Any]]
+ScriptedPart: TypeAlias = str | tuple[str, Mapping[str, Any]]
 """A text, or a tool call: the name of the tool and its arguments."""
 
-Answer: TypeAlias = Part | Sequence[Part] | Exception
+ScriptedAnswer: TypeAlias = ScriptedPart | Sequence[ScriptedPart] | Exception
 """The answer to one request: a part, several parts, or an error that the model call raises."""
 
 
@@ -43,7 +43,7 @@ class ScriptedModel:
 
     name = "scripted"
 
-    def __init__(self, *answers: Answer, usage: Usage = USAGE) -> None:
+    def __init__(self, *answers: ScriptedAnswer, usage: Usage = USAGE) -> None:
         for number, answer in enumerate(answers, 1):
             _check(number, answer)
         if misuse := find_misuse("usage", usage, Usage):
@@ -100,7 +100,7 @@ def _check(number: int, answer: object) -> None:
         )
 
 
-def _events(place: int, part: Part, call_id: str) -> Iterator[StreamEvent]:
+def _events(place: int, part: ScriptedPart, call_id: str) -> Iterator[StreamEvent]:
     if isinstance(part, str):
         yield TextStart(place)
         yield TextDelta(place, part)

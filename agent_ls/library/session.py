@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 import anyio
 import anyio.to_thread
 
-from agent_ls.library.checks import check_message, check_texts, read_images, rename_settings, typed
-from agent_ls.library.errors import TurnFailedError
+from agent_ls.library.checks import (
+    check_message,
+    check_texts,
+    read_images,
+    rename_limits,
+    rename_settings,
+    typed,
+)
+from agent_ls.library.hunks import ProgramHunks
 from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
 from agent_ls.library.replies import as_answer
 from agent_ls.library.streams import EventStream, with_origin
+from agent_ls.library.turn_answer import read_answer
 from agent_ls.library.wrong_use import CLOSE, refuse
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
@@ -25,23 +33,18 @@ from agent_ls.loop.events.tool_records import ToolRecord, tool_records
 from agent_ls.loop.events.types import (
     DECIDED_BY_PROGRAM,
     ApprovalRequested,
-    AssistantTextEnd,
     Compaction,
-    Error,
     Hunk,
-    ProcessingEnd,
     QuestionAsked,
     QueueItem,
     State,
     ToolCallEnd,
-    TurnLimit,
 )
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.services.errors import AppError, BadChoiceError
-from agent_ls.services.review.decision_request import Selection
-from agent_ls.services.settings.layers import layered, limits_of
+from agent_ls.services.settings.layers import layered
 from agent_ls.services.settings.model import parse_settings
 from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.live import LiveSession
@@ -60,6 +63,7 @@ class AgentSession:
         self._owner = owner
         self._opened = opened.live
         self._manager = owner.manager
+        self._hunks = ProgramHunks(owner.manager)
         self._opening: OpenedSession | None = opened
 
     @property
@@ -161,13 +165,13 @@ class AgentSession:
         events = self.run(text, images=images)
         turn_id = self._opened.session.turn_id
         try:
-            said, failure = await _read_answer(events)
+            said, failure = await read_answer(events)
         except anyio.get_cancelled_exc_class():
             if not self._owner.is_closed and self._opened.session.turn_id == turn_id:
                 self._opened.session.interrupt()
                 # Takes two seconds at most, and then the session is idle.
                 with anyio.CancelScope(shield=True):
-                    await _read_answer(events)
+                    await read_answer(events)
             raise
         if failure:
             if self._opened.session.is_closing:
@@ -379,7 +383,7 @@ class AgentSession:
             "review": review,
         }
         check_texts(**{name: value for name, value in options.items() if value})
-        allowed = limits_of(limits or {})
+        allowed = rename_limits(limits or {})
         given = rename_settings(settings or {})
         check_limits(parse_settings(given)[0], self._live.session.profile.registry)
         merged = layered(self._manager.settings.model_dump(by_alias=True), given)
@@ -438,8 +442,8 @@ class AgentSession:
         await self._manager.trust.decide(folder, "trusted" if trusted else "restricted", DECIDED_BY_PROGRAM)
 
     def hunks(self) -> dict[str, list[Hunk]]:
-        """Return the changes that are not reviewed yet, by absolute path."""
-        return self._manager.review.open_hunks(session_id=self._live.session.id)
+        """Return the changes that are not reviewed yet, by absolute path. Looks first at these files on disk."""
+        return self._hunks.read(self._live)
 
     @typed
     async def review(
@@ -452,12 +456,11 @@ class AgentSession:
         """Keep or undo the changes `hunk_ids` (None: all changes of the session).
 
         `confirm` also undoes changes in the state `edited`, with the text that others wrote in them since.
-        Return a reason for each change that could not be kept or undone.
+        Files are read first. A change that `hunks` returned with other text is not kept, and not undone by `confirm`.
+        Return a reason for each change that stays, with its file, line and id; without ids, also for each file that
+        cannot be undone in parts.
         """
-        session_id = self._live.session.id
-        selection = Selection(hunk_ids=hunk_ids, session_id=session_id if hunk_ids is None else None)
-        _, refused = await self._manager.review.review(verdict, selection, confirm=confirm)
-        return [reason for _, reason in refused]
+        return await self._hunks.decide(self._live, verdict, hunk_ids, confirm=confirm)
 
     @typed
     async def patch(self, turn_id: str = "") -> str:
@@ -565,27 +568,3 @@ def _read_log(live: LiveSession, since: int, last: int | None = None) -> Sequenc
 def _no_agent(agent_id: str) -> BadChoiceError:
     hint = "use the agent_id of a SubagentChanged whose status is `running`"
     return BadChoiceError(f"agent_id: no subagent {agent_id!r} runs", hint)
-
-
-_HINT_OF_LIMIT = (
-    "set another limit by configure(limits={...}), or pass extend_limit to open_session, and ask again"
-)
-
-
-async def _read_answer(events: EventStream) -> tuple[str, TurnFailedError | None]:
-    """Read a turn to its end. Return the last text of the main agent, and why the turn failed, None if it did not."""
-    said, failure = "", None
-    limit = TurnFailedError("a limit was reached", reason="limit", hint=_HINT_OF_LIMIT)
-    async for event in events:
-        match event:
-            case AssistantTextEnd(agent_id="", text=words):
-                said = words
-            case Error(agent_id="", message=message, hint=hint, error_kind=kind, retryable=retryable):
-                failure = TurnFailedError(message, reason="error", kind=kind, hint=hint, retryable=retryable)
-            case TurnLimit(agent_id="", message=message, limit=name):
-                limit = TurnFailedError(message, reason="limit", kind=name, hint=_HINT_OF_LIMIT)
-            case ProcessingEnd(reason="limit"):
-                failure = failure or limit
-            case _:
-                pass
-    return said, failure

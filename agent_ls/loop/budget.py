@@ -96,7 +96,8 @@ class ReachedLimit:
     """A limit that was reached.
 
     `limit` is `tokens`, `cost` or `time`. `used` is the amount in tokens, US dollars or seconds; `count` is
-    the same amount in whole tokens, cents or seconds.
+    the same amount in whole tokens, cents or seconds. `message` begins with `heading`, and names the extended limit
+    after it.
     """
 
     name: str
@@ -104,6 +105,7 @@ class ReachedLimit:
     used: float
     count: int
     message: str
+    heading: str
 
 
 class InputBudget:
@@ -132,11 +134,13 @@ class InputBudget:
     def reached(self, limits: UseLimits) -> ReachedLimit | None:
         """Return the first limit that is reached, or None."""
         for name, limit, used, most in self._lines(limits):
-            if self._allowed.get(name, 0) + most <= used:
+            in_force = self._allowed.get(name, 0) + most
+            if in_force <= used:
                 whole = round(used * 100) if limit == "cost" else int(used)
-                words = _words(limit, most)
+                extended = f", extended to {_words(limit, in_force)}" if in_force > most else ""
                 whose = "one message" if name.endswith("input") else "this session"
-                return ReachedLimit(name, limit, used, whole, f"The limit for {whose} is reached: {words}.")
+                heading = f"The limit for {whose} is reached: {_words(limit, most)}"
+                return ReachedLimit(name, limit, used, whole, f"{heading}{extended}.", heading)
         return None
 
     def time_left_ms(self, limits: UseLimits) -> int | None:

@@ -17,6 +17,7 @@ from agent_ls.loop.events.types import (
     RecordedEvent,
     SubagentChanged,
     ToolCallEnd,
+    Warning,
 )
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Input, QueuedSteer
@@ -143,7 +144,7 @@ class RestoredSession:
     `was_closed`, the log ends with session_end; the resumed session must therefore emit its new state.
     `cost_usd` is None if unknown. `shown` contains the digest of each file that the model has read.
     `calibration` is the last value reported in UsageReport. `inherited` is the part of usage and cost that a copy has
-    from its source.
+    from its source. `warnings` are about what the end of the process left unclear.
     """
 
     turns: tuple[Turn, ...]
@@ -163,6 +164,7 @@ class RestoredSession:
     suspended: SuspendedTurn | None = None
     shown: Mapping[str, str] = field(default_factory=dict)
     agents: tuple[RestoredAgent, ...] = ()
+    warnings: tuple[Warning, ...] = ()
 
 
 def emit_missing_records(

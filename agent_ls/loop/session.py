@@ -395,10 +395,7 @@ class Session:
     # --- lifecycle
 
     def start(self) -> None:
-        """Emit session_start. On resume, first emit the missing end events of the interrupted turn. `run` and
-        `emit` call this method. If this method is called earlier, a client that opens a stored session gets
-        these events at once.
-        """
+        """Emit session_start, on resume after the missing end events of its last turn. `run` and `emit` call this."""
         if self._has_started:
             return
         self._has_started = True
@@ -413,6 +410,8 @@ class Session:
                 is_walkthrough=self.profile.id == WALKTHROUGH,
             )
         )
+        for warning in self._restored.warnings if self._restored else ():
+            self._emitter.emit(warning)  # after session_start, with which a program begins to read
         if self._suspended:
             self._take_up(self._suspended)
         elif self._restored and self._restored.was_closed:

@@ -52,7 +52,7 @@ class TurnLimits:
     def allow_restored(self, question: str) -> None:
         """Allow more of a limit that is still reached, after the user agreed to this question of an earlier process."""
         reached = self._budget.reached(self._limits())
-        if reached and question.startswith(reached.message):
+        if reached and question.startswith(reached.heading):
             self._budget.allow_more(reached)
 
     async def in_time(self, work: Callable[[], Awaitable[T]]) -> T | Finish:

@@ -59,6 +59,7 @@ from agent_ls.sessions.host import (
 from agent_ls.sessions.live import LiveSession, SessionSummary
 from agent_ls.sessions.new_session import SessionChoice, SessionSpec, last_model, resumed_choice
 from agent_ls.sessions.optional_tools import find_optional_tools
+from agent_ls.sessions.own_environment import acts_elsewhere, check_same_environment
 from agent_ls.sessions.own_task import in_own_task
 from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.sessions.ownership.takeover_notices import follow_missing
@@ -291,7 +292,8 @@ class SessionManager:
         tools = await find_optional_tools(self._services, folder)
         session_id, named = SessionId(new_id("s")), to_display_line(new.title or "")
         made = (session_id, self._clock.now(), folder, profile.id, profile.model, named)
-        header = Header(*made, has_worktree=bool(new.worktree))
+        elsewhere = acts_elsewhere(self._services.program.environment)
+        header = Header(*made, has_worktree=bool(new.worktree), has_own_environment=elsewhere)
         settings = self.settings
         choice = SessionChoice(
             profile.id,
@@ -402,6 +404,7 @@ class SessionManager:
         stored = opened.stored
         if stored is None:
             raise UnknownSessionError(session_id)
+        check_same_environment(stored.header, self._services.program.environment)
         for problem in stored.problems:
             log.warning("session %s: %s", session_id, problem)
         await end_left_commands(opened)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from agent_ls.features.recording.session_recordings import SessionRecordings
@@ -116,6 +117,9 @@ class RunningSessions:
             with suppress(OwnershipLostError):
                 for positions in review.state.unrecorded_positions(live.session.id):
                     live.record_hunk_positions(positions)
+            if live.is_ours and (texts := review.state.texts_with_hunks(live.session.id)):
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(live.stored.keep_texts, texts)
             if not live.is_ours:  # another process has taken the session over during the cleanup
                 give_up(live)
             opened.close()

@@ -149,6 +149,11 @@ class SessionFiles:
             self._keep(state.before, KEPT_MAX_BYTES)
             self._keep(state.after, PREIMAGE_MAX_BYTES)
 
+    def keep_texts(self, texts: Sequence[str]) -> None:
+        """Store texts with open hunks, so that a resume finds these hunks in files that were edited since. Blocks."""
+        for text in texts:
+            self._keep(text.encode("utf-8", "surrogatepass"), PREIMAGE_MAX_BYTES)
+
     def _keep(self, data: bytes | None, max_bytes: int) -> bool:
         if data is None or len(data) > max_bytes:
             return False

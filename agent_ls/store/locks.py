@@ -72,11 +72,14 @@ class SessionLock:
     """The lock of a session, held from `acquire_lock` until `release` or the end of the process.
 
     If `is_firm` is False, the file system has no locks, and only the content of the lock file keeps other
-    processes out.
+    processes out. `killed` is the owner before, if its process ended without releasing the lock.
     """
 
-    def __init__(self, path: Path, descriptor: int, owner: Owner, *, is_firm: bool = True) -> None:
+    def __init__(
+        self, path: Path, descriptor: int, owner: Owner, *, is_firm: bool = True, killed: Owner | None = None
+    ) -> None:
         self.is_firm = is_firm
+        self.killed = killed
         self.owner = owner
         self._path = path
         self._descriptor = descriptor
@@ -192,7 +195,9 @@ def acquire_lock(
             is_firm = _is_locked(descriptor, lock)
             if is_firm is None:
                 raise SessionLockedError(session_id, str(_read(descriptor) or ""))
-            held = SessionLock(path, descriptor, make_own_owner(program), is_firm=is_firm)
+            left = _read(descriptor)
+            killed = left if left and not is_alive(left) else None
+            held = SessionLock(path, descriptor, make_own_owner(program), is_firm=is_firm, killed=killed)
             if held.is_ours():  # False if the lock file was replaced after it was opened
                 os.ftruncate(descriptor, 0)
                 _write(descriptor, held.owner)

@@ -58,7 +58,7 @@ class Header:
     """The first line of a log: the session's properties at its creation. `created` is ISO 8601.
 
     If `has_worktree`, the session works in its own git worktree, and its changes are proposed as hunks in
-    `workspace_folder`.
+    `workspace_folder`. If `has_own_environment`, it acts in an environment of a program that is not this machine.
     """
 
     session_id: str
@@ -68,6 +68,7 @@ class Header:
     model: str
     title: str = ""
     has_worktree: bool = False
+    has_own_environment: bool = False
 
     def line(self) -> bytes:
         return json_line(
@@ -80,6 +81,7 @@ class Header:
                 "model": self.model,
                 "title": self.title,
                 **({"worktree": True} if self.has_worktree else {}),
+                **({"ownEnvironment": True} if self.has_own_environment else {}),
             }
         )
 
@@ -103,6 +105,7 @@ def parse_header(line: bytes, path: str) -> Header:
             model=str(raw.get("model", "")),
             title=str(raw.get("title", "")),
             has_worktree=raw.get("worktree") is True,
+            has_own_environment=raw.get("ownEnvironment") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadSessionError(path, "the first line of the session log is not a header") from error

@@ -160,6 +160,8 @@ class _Reading:
             self.state.config.update(config)
         elif intent := record.get("intent"):
             self.state.intents.append(intent_from_json(intent))
+        elif change := record.get("change"):
+            self.state.contents[change["path"]] = change["after"]
         elif review := record.get("review"):
             self.state.review(review_from_json(review))
         elif positions := record.get("ledger"):

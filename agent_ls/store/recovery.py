@@ -33,6 +33,7 @@ from agent_ls.loop.events.types import (
     ToolCallEnd,
     ToolCallStart,
     UserInput,
+    Warning,
 )
 from agent_ls.loop.ids import ToolCallId, TurnId
 from agent_ls.loop.inbox import Inbox, Input
@@ -42,9 +43,15 @@ from agent_ls.loop.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from agent_ls.store.agents import CUT
 from agent_ls.store.reader import StoredSession
 from agent_ls.store.session_state import Round, SessionState
+from agent_ls.text import to_display_line
 
 OF_TURN = ""
 """The call id of what no call asked: whether a turn continues past a limit, or whether its folder is trusted."""
+UNRECORDED_COMMAND = "unrecorded_command"
+UNRECORDED = (
+    "agent-ls ended while a command ran, so what the command did to files is unknown, and can be neither reviewed nor "
+    "rolled back here. Check the files, for example with git status. The command: {command}"
+)
 NEVER_RUN = "Not run: agent-ls ended before this call began."
 
 
@@ -56,9 +63,9 @@ def recover(
 ) -> RestoredSession:
     """Return the state from which the live session continues. `now` (ISO 8601) is the time of the added turns.
 
-    `found` contains events that the log lacks: file changes of the interrupted turn. The caller has found these
-    changes by comparing the files with the log. The events precede the end events of the calls that made the
-    changes. `proposed` maps each undecided proposed hunk to its call.
+    `found` contains events that the log lacks: file changes of the interrupted turn, and warnings. The caller has
+    found them by comparing the files with the log. File changes precede the end events of the calls that made them.
+    `proposed` maps each undecided proposed hunk to its call.
     """
     state = stored.state
     asked = _find_open_approvals(state)
@@ -71,11 +78,12 @@ def recover(
         if state.round
         else []
     )
-    ends = (
+    events = (
         *_make_missing_events(state, asked, questions),
         *found,
         *(event for _, added in restored_calls for event in added),
     )
+    ends = tuple(event for event in events if not isinstance(event, Warning))
     calls = tuple(call for call, _ in restored_calls)
     agents = tuple(state.agents.make_end_events(state.outputs))
     if questions or asked or (state.round and proposed):
@@ -106,6 +114,7 @@ def recover(
         suspended=suspended,
         shown=dict(state.shown),
         agents=state.agents.restored(),
+        warnings=tuple(event for event in events if isinstance(event, Warning)),
     )
 
 
@@ -203,8 +212,9 @@ def _make_missing_events(
     for question in state.questions.values():
         if question.call_id not in questions:
             yield QuestionAnswered(question.question_id, (), declined=True, decided_by="interrupt")
-    for terminal_id in state.terminals:
+    for terminal_id, terminal in state.terminals.items():
         yield TerminalExit(terminal_id, None)
+        yield Warning(UNRECORDED.format(command=to_display_line(terminal.title)), UNRECORDED_COMMAND)
     if compaction := state.compaction:
         words = "Compaction was interrupted, because agent-ls ended."
         is_done = compaction.status == "done"  # the summary was recorded, only the event is missing

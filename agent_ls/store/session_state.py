@@ -100,11 +100,12 @@ class SessionState:
     new digest. `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
     compaction that has begun and not ended. `intents` are planned writes of calls that have not ended; `filed`
     contains the call and path of each file change reported for these calls. `hunk_positions` are hunk positions
-    by path. `notices` are notices that the model has not received. `reviews` are proposals of calls that have
-    not ended, by call; `proposed` contains the undecided hunks of these proposals. `left_running` are
-    background commands that ended because agent-ls ended, by terminal. `early` contains the calls of an answer
-    that still streams. `checkpoints` maps the id of the following turn, or of the revert, to a checkpoint;
-    `turn_ids` are the turn ids of the user messages in `turns`.
+    by path, `contents` the names of the blobs with the contents that the session wrote last. `notices` are
+    notices that the model has not received. `reviews` are proposals of calls that have not ended, by call;
+    `proposed` contains the undecided hunks of these proposals. `left_running` are background commands that ended
+    because agent-ls ended, by terminal. `early` contains the calls of an answer that still streams. `checkpoints`
+    maps the id of the following turn, or of the revert, to a checkpoint; `turn_ids` are the turn ids of the user
+    messages in `turns`.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -145,6 +146,7 @@ class SessionState:
     intents: list[Intent] = field(default_factory=list)
     filed: set[tuple[str, str]] = field(default_factory=set)
     hunk_positions: dict[str, HunkPositions] = field(default_factory=dict)
+    contents: dict[str, str] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     reviews: dict[str, ProposalRecord] = field(default_factory=dict)
     proposed: ProposedHunks = field(default_factory=ProposedHunks)

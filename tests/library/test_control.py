@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 import agent_ls
+from agent_ls.library.review_reasons import NOT_LISTED
 from agent_ls.loop.errors import NothingToCompactError
 from agent_ls.loop.events.types import ProcessingEnd, ToolCallEnd
 from agent_ls.services.errors import BadChoiceError
@@ -244,8 +245,28 @@ async def test_review_undoes_a_change_that_others_edited_only_if_confirmed(
         file = tmp_path / "project" / "new.txt"
         file.write_text("a\nB\nc\n")
         ids = [it.id for hunks in session.hunks().values() for it in hunks] if hunk_ids == "named" else None
-        assert await session.review("undo", ids) == [TYPED_INSIDE] and file.exists()
+        (hunk_id,) = (it.id for hunks in session.hunks().values() for it in hunks)
+        reasons = [f"new.txt:1 ({hunk_id}): {TYPED_INSIDE}"]
+        assert await session.review("undo", ids) == reasons and file.exists()
         assert await session.review("undo", ids, confirm=True) == [] and not file.exists()
+
+
+@pytest.mark.req("H6")
+async def test_each_reason_of_a_review_names_the_file_the_line_and_the_change(tmp_path: Path) -> None:
+    names = ("a.txt", "b.txt")
+    writes = [call("write_file", file_path=name, content="a\nb\n") for name in names]
+    async with agent_ls.open_session(
+        **options(tmp_path, FakeProvider([writes[0], writes[1], text("Done.")]), mode="edits")
+    ) as session:
+        await session.ask("go")
+        for name in names:
+            (tmp_path / "project" / name).write_text("a\nB\n")
+        ids = {Path(path).name: hunks[0].id for path, hunks in session.hunks().items()}
+        reasons = await session.review("undo")
+        assert sorted(reasons) == [f"{name}:1 ({ids[name]}): {TYPED_INSIDE}" for name in names]
+        await session.review("keep", [ids["a.txt"]])
+        (kept, unknown) = sorted(await session.review("undo", [ids["a.txt"], "h-0"]))
+        assert kept.startswith(f"a.txt ({ids['a.txt']}): ") and unknown == f"h-0: {NOT_LISTED}"
 
 
 async def test_settings_choose_mode_review_effort_and_model_as_the_arguments_do(tmp_path: Path) -> None:

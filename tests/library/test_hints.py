@@ -21,7 +21,7 @@ from agent_ls.services.errors import (
     UnknownProviderChoiceError,
     UnknownSessionError,
 )
-from tests.library.sessions import options
+from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 
 pytestmark = pytest.mark.req("H13", "R5")
@@ -74,6 +74,23 @@ async def test_an_error_of_opening_has_the_hint_for_programs(tmp_path: Path, kin
         await agent_ls.open_session(**options(tmp_path, FakeProvider()) | OPENINGS[kind])
     error: Any = caught.value
     assert error.hint == HINTS[kind]
+
+
+@pytest.mark.parametrize("setting", ["maxToolRoundsPerInput", "maxTurns"])
+async def test_the_hint_of_a_limit_that_is_a_setting_names_the_call_that_raises_it(
+    setting: str, tmp_path: Path
+) -> None:
+    listed = call("list_dir", path=".")
+    model = FakeProvider([listed, listed, text("Done."), text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, settings={setting: 1})) as session:
+        with pytest.raises(agent_ls.TurnFailedError) as caught:
+            await session.ask("go")
+        assert f'configure(settings={{"{setting}": ' in caught.value.hint
+        with pytest.raises(BadChoiceError) as wrong:
+            await session.configure(limits={setting: 9})
+        assert wrong.value.hint == f'pass it by settings={{"{setting}": 9}}'
+        await session.configure(settings={setting: 9})
+        assert await session.ask("go") == "Done."
 
 
 async def test_a_session_of_a_provider_that_is_not_passed_again_is_refused(tmp_path: Path) -> None:

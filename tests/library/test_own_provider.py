@@ -26,6 +26,7 @@ from agent_ls.llm import (
     Usage,
 )
 from agent_ls.llm.messages import Role
+from agent_ls.services.errors import BadChoiceError
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
 
@@ -196,3 +197,27 @@ async def test_a_delay_of_an_own_provider_that_is_no_time_is_ignored(asked_s: fl
         with pytest.raises(agent_ls.TurnFailedError) as failed:
             await session.ask("Hi")
         assert failed.value.kind == "rate_limit" and " wait " not in failed.value.hint
+
+
+class Closing(FakeProvider):
+    closed = False
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_shared_adapter_is_closed_with_the_last_session_that_has_it(tmp_path: Path) -> None:
+    adapter = Closing([text("One."), text("Two.")])
+    first = await agent_ls.open_session(**own(tmp_path, adapter))
+    second = await agent_ls.open_session(**own(tmp_path, adapter))
+    await first.close()
+    assert adapter.closed is False
+    assert await second.ask("go") == "One."
+    await second.close()
+    assert bool(adapter.closed)
+
+
+async def test_a_profile_of_a_provider_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadChoiceError) as refused:
+        await agent_ls.open_session(**own(tmp_path, FakeProvider([]), profiles={"mien": profile}))
+    assert "mine" in str(refused.value) + refused.value.hint

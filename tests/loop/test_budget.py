@@ -167,3 +167,17 @@ async def test_a_cost_that_cannot_be_counted_is_an_unknown_price(cost_usd: float
 def test_a_stored_cost_that_cannot_be_counted_is_unknown() -> None:
     spending = Spending(cost_usd=math.inf)
     assert (spending.cost_usd, spending.known_usd) == (None, 0)
+
+
+def test_the_message_about_an_extended_limit_names_the_extended_limit() -> None:
+    spending = Spending()
+    budget = InputBudget(spending, FakeClock())
+    limits = UseLimits(cost_usd_per_session=1.2)
+    spending.add(Usage(10, 5), 1.5)
+    first = budget.reached(limits)
+    assert first and first.message == "The limit for this session is reached: $1.20."
+    budget.allow_more(first)
+    assert budget.reached(limits) is None
+    spending.add(Usage(10, 5), 1.5)
+    second = budget.reached(limits)
+    assert second and second.message == "The limit for this session is reached: $1.20, extended to $2.70."

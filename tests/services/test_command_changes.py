@@ -142,12 +142,13 @@ async def test_a_file_saved_by_the_user_during_a_command_is_a_user_change(tmp_pa
 
 
 @pytest.mark.req("H6")
-async def test_ignored_and_binary_files_are_not_reported(tmp_path: Path) -> None:
+async def test_ignored_files_are_not_reported_and_a_new_binary_one_only_as_a_whole(tmp_path: Path) -> None:
     command = "echo x > skipped.log; head -c 10 /dev/zero > zeros; echo y > b.txt"
     async with running(tmp_path, shell(command)) as rig:
         (rig.folder / ".ignore").write_text("*.log\n")
         talk = await ran(rig)
-        assert changed(talk) == [("b.txt", "create", 1)]
+        assert changed(talk) == [("b.txt", "create", 1), ("zeros", "create", 0)]
+        assert not rig.manager.review.open_hunks(path=str(rig.folder / "zeros"))
 
 
 async def test_a_changed_file_too_large_to_snapshot_is_reported_as_changed_without_old_text(

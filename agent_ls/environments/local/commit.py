@@ -164,7 +164,8 @@ def sweep(folders: Collection[str], pid: int, *, is_put_out: bool = False) -> No
         with suppress(OSError):
             for name in os.listdir(folder):
                 if name.startswith(temporary_prefix(pid)):
-                    unlink_if_there(os.path.join(folder, name))
+                    with suppress(OSError):
+                        unlink_if_there(os.path.join(folder, name))
 
 
 # --- checking -------------------------------------------------------------------------------------------------

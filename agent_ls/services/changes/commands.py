@@ -19,6 +19,7 @@ from agent_ls.environments.errors import EnvError
 from agent_ls.loop.events.types import FileChange, Warning
 from agent_ls.patch.rebase import MergedText, rebase
 from agent_ls.services.changes.snapshot import ChangeFinder, FileSnapshot, FoundChanges, ListFiles, Unkept
+from agent_ls.services.review.change_events import action
 from agent_ls.services.review.journal import Journal
 from agent_ls.services.review.reports import SavedByUs
 from agent_ls.services.review.reviewed_file import is_text, read_form, text_of
@@ -108,19 +109,18 @@ class RecordedChanges:
     unknown: tuple[str, ...] = ()
     note: str = ""
     folder: str = ""
-    whole: tuple[str, ...] = ()
+    whole: tuple[FileState, ...] = ()
 
     def format_notice(self, how: str) -> str:
         """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
-        changes = [self._format_change(state) for state in self.states]
-        more = f" and {len(changes) - NAMED_FILES} more" if len(changes) > NAMED_FILES else ""
+        more = f" and {len(self.states) - NAMED_FILES} more" if len(self.states) > NAMED_FILES else ""
         notes = []
-        if changes:
-            notes.append(f"Changed {how}, for the user to review: {', '.join(changes[:NAMED_FILES])}{more}.")
+        if self.states:
+            notes.append(f"Changed {how}, for the user to review: {self._join_changes(self.states)}{more}.")
         if self.whole:
             notes.append(
                 f"Changed {how}, and brought back only as whole files, by a roll back: "
-                f"{self._join_names(self.whole)}."
+                f"{self._join_changes(self.whole)}."
             )
         if self.unknown:
             notes.append(
@@ -143,6 +143,9 @@ class RecordedChanges:
             if words
             else display_path(state.path, self.folder)
         )
+
+    def _join_changes(self, states: Sequence[FileState]) -> str:
+        return ", ".join(map(self._format_change, states[:NAMED_FILES]))
 
     def _join_names(self, paths: Sequence[str]) -> str:
         return ", ".join(display_path(path, self.folder) for path in paths[:NAMED_FILES])
@@ -181,8 +184,8 @@ class CommandChangeRecorder:
         return ChangeBaseline(snapshot, self._review.current_texts(), save)
 
     async def _record(self, found: FoundChanges, before: ChangeBaseline, who: Attribution) -> RecordedChanges:
-        changed = (self._reduce_to_own_part(state, before) for state in found.states)
-        states = [state for state in changed if state]
+        reduced = (self._reduce_to_own_part(state, before) for state in found.states)
+        states = [state for state in reduced if state]
         whole = [state for state in found.whole if not self._review.saved.since(state.path, before.save)]
         await self._journal.announce([*states, *whole], who)
         refused: list[str] = []
@@ -194,8 +197,10 @@ class CommandChangeRecorder:
             elif outcome == "merged":
                 merged.add(state.path)
         await self._journal.record_written([*states, *whole], who)
-        for path in (*found.unknown, *(state.path for state in whole)):
-            self._review.state.publish(who.session_id, FileChange(who.call_id, path, "modify", 0, 0, ""))
+        changed = [FileChange(who.call_id, path, "modify", 0, 0, "") for path in found.unknown]
+        changed += (FileChange(who.call_id, it.path, action(it.before, it.after), 0, 0, "") for it in whole)
+        for event in changed:
+            self._review.state.publish(who.session_id, event)
         self._tell_user(who, sorted(merged), refused)
         return RecordedChanges(
             tuple(state for state in states if state.path not in refused),
@@ -204,7 +209,7 @@ class CommandChangeRecorder:
             found.unknown,
             found.note,
             self._commands.files.working_directory(),
-            tuple(state.path for state in whole),
+            tuple(whole),
         )
 
     def _reduce_to_own_part(self, state: FileState, before: ChangeBaseline) -> FileState | None:

@@ -309,7 +309,7 @@ class _Comparison:
         is_large = any(data and len(data) > MAX_FILE_BYTES for data in (state.before, state.after))
         is_binary = any(data and looks_binary(data) for data in (state.before, state.after))
         is_full = len(self.states) >= MAX_CHANGED
-        if (is_large or is_binary or is_full) and state.before is not None:
+        if is_binary or ((is_large or is_full) and state.before is not None):
             self.whole.append(state)
         else:
             self.states.append(state)

@@ -9,8 +9,9 @@ last version that it was informed of, and no second notice until it has read the
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,8 +19,18 @@ import anyio.to_thread
 
 from agent_ls.environments.base import ExecutionEnvironment, sha256
 from agent_ls.environments.errors import EnvError, PathNotFoundError
+from agent_ls.environments.local.files import read_file
 from agent_ls.environments.wrappers.bounded import DiskRead
-from agent_ls.services.changes.stamps import Documents, Stamp, stamp_of_read, stamps
+from agent_ls.services.changes.stamps import (
+    STEP_NS,
+    DiskStamp,
+    Documents,
+    Stamp,
+    disk_stamp,
+    stamp_of_read,
+    stamps,
+    stat_or_none,
+)
 from agent_ls.services.review.change_events import relative_name
 from agent_ls.services.review.service import ReviewService
 
@@ -78,6 +89,7 @@ class FileSource:
 
     `stamps_of` returns the stamps of files, given their paths and these versions; it blocks. `is_near` returns
     whether a file is on a disk that answers at once. `turn_id` returns the id of the running turn, "" between turns.
+    `is_here`: `files` are those of this machine, as they are on disk.
     """
 
     files: ExecutionEnvironment
@@ -85,6 +97,7 @@ class FileSource:
     stamps_of: Callable[[Sequence[str], Mapping[str, int]], Mapping[str, Stamp]] = stamps
     is_near: Callable[[str], bool] = lambda path: False
     turn_id: Callable[[], str] = lambda: ""
+    is_here: bool = False
 
 
 class TouchedFiles:
@@ -111,6 +124,7 @@ class TouchedFiles:
         self._record = record
         self._touched: OrderedDict[str, _Touched] = OrderedDict()
         self._reads: OrderedDict[str, tuple[str, Stamp]] = OrderedDict()  # digest and stamp of a path
+        self._looked_at: dict[str, DiskStamp | None] = {}
         self._turn_id = ""
         self._next_other = 0
         for path, digest in known.items():
@@ -168,6 +182,28 @@ class TouchedFiles:
                 changed.append(f"{relative_name(path, self._source.files.working_directory())}{gone}")
         if changed:
             self._tell(stale_notice(changed))
+
+    def look_at(self, paths: Iterable[str]) -> None:
+        """Update the hunks in these files at once, where the file was changed on this machine. Blocks.
+
+        Does nothing while a command may be changing files, because its changes are recorded later.
+        """
+        if not self._source.is_here or self._review.under_way.may_be_changing:
+            return
+        documents = self._source.documents()
+        for path in paths:
+            facts = stat_or_none(path)
+            stamp = disk_stamp(facts) if facts else None
+            if path in documents or (path in self._looked_at and self._looked_at[path] == stamp):
+                continue
+            try:
+                data = read_file(path, path, MAX_READ_BYTES) if facts else None
+            except EnvError:
+                continue
+            self._review.record_disk(path, data)
+            self._looked_at.pop(path, None)
+            if facts is None or max(facts.st_mtime_ns, facts.st_ctime_ns) + STEP_NS < time.time_ns():
+                self._looked_at[path] = stamp  # a later change of the file alters the stamp for sure
 
     def _choose_paths(self) -> list[str]:
         paths, turn_id = list(self._touched), self._source.turn_id()

@@ -45,6 +45,7 @@ STALE = (
     "by hand, then keep the change to close it"
 )
 GONE = "the lines of this change are back in their earlier state, so there is nothing left to decide"
+NO_FILE = "the file of this change does not exist any more, so there is nothing left to decide"
 OTHER_END = "this change is part of a move whose other part cannot be kept or undone now"
 OTHER_TURN = (
     "another turn changed these lines too: undo this change by itself, which reverts the edits of both turns"
@@ -306,7 +307,9 @@ class HunkDecisions:
             if hunk := file.ledger.find(hunk_id):
                 if hunk.state == "stale":
                     return STALE
-                return GONE if hunk.state == "gone" else f"this change is already {hunk.state}"
+                if hunk.state != "gone":
+                    return f"this change is already {hunk.state}"
+                return NO_FILE if file.ledger.current is None and hunk.what != "delete" else GONE
         return NO_SUCH_HUNK
 
 

@@ -58,7 +58,8 @@ class Evidence:
     `hunks` and `intents` are by path. `now` has each file that can be read (None: it does not
     exist). `preimages` maps the names of blobs in the store to the contents of files before an edit. `waiting`
     are calls that wait for decisions. `put_out` is the process that owned the session before a forced
-    take-over; `late` are the files that it may still write.
+    take-over; `late` are the files that it may still write. `texts` has the last text of each file that the store
+    has: the one with the recorded positions, else the one after the session's last write.
     """
 
     hunks: Mapping[str, list[StoredHunk]]
@@ -68,6 +69,7 @@ class Evidence:
     waiting: Mapping[str, WaitingCall] = field(default_factory=dict)
     late: frozenset[str] = frozenset()
     put_out: Owner | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +137,12 @@ async def gather(
         for intent in stored.state.intents:
             is_put_out = opened.put_out is not None and opened.put_out.pid == intent.pid
             sweep([dirname(realpath(intent.path))], intent.pid, is_put_out=is_put_out)
+        if killed := opened.lock.killed:  # the writes of decisions and roll backs are not announced
+            paths = {*hunks, *(intent.path for intent in stored.state.intents)}
+            sweep({dirname(realpath(path)) for path in paths}, killed.pid, is_put_out=True)
         by_path = {path: hunks.get(path, []) for path in (*wanted, *intents)}
-        return Evidence(by_path, intents, {}, preimages, waiting, late, opened.put_out)
+        texts = {path: text for path in by_path if (text := _last_text(opened, stored, path)) is not None}
+        return Evidence(by_path, intents, {}, preimages, waiting, late, opened.put_out, texts)
 
     known = await anyio.to_thread.run_sync(from_store)
     now: dict[str, bytes | None] = {}
@@ -274,17 +280,47 @@ class _Look:
 
     def _restored(self, path: str, text: str | None) -> FileLedger:
         """Return a ledger with the session's hunks in this text, and the hunks that other sessions have there."""
-        live, positions = self.state.ledger(path), self._find_positions(path, text)
-        items = [item for item in self.evidence.hunks[path] if not item.is_beside]
+        live, items = self.state.ledger(path), self._items_in(path, text)
         if live is None:
-            return restore_ledger(path, [_at(item, positions) for item in items], text)
+            return restore_ledger(path, items, text)
         live = user_edited(live, text).ledger
-        own = [_at(item, positions) for item in items if _maybe_same(live, item.hunk) is None]
+        own = [item for item in items if _maybe_same(live, item.hunk) is None]
         if not own:
             return live
         others = [StoredHunk(hunk, live.lines_of(hunk), is_placed=True) for hunk in live.hunks]
         merged = restore_ledger(path, [*others, *own], text)
         return replace(merged, closed=(*live.closed, *merged.closed))
+
+    def _items_in(self, path: str, text: str | None) -> list[StoredHunk]:
+        """Return the session's hunks with their positions in `text`, as far as they are known.
+
+        What changed since the last known text counts as the user's edit, as in an open session.
+        """
+        items = [item for item in self.evidence.hunks[path] if not item.is_beside]
+        positions, then = self._find_positions(path, text), self.evidence.texts.get(path)
+        if positions or text is None or then is None:
+            return [_at(item, positions) for item in items]
+        positions = self._find_positions(path, then)
+        known = restore_ledger(path, [_at(item, positions) for item in items], then)
+        now = user_edited(known, text).ledger
+        return [_as_in(now, item) for item in items]
+
+
+def _last_text(opened: OpenSession, stored: StoredSession, path: str) -> str | None:
+    """Return the text of a file when its hunks were last recorded, else after the session's last write. Blocks."""
+    recorded = stored.state.hunk_positions.get(path)
+    for name in (recorded.text if recorded else "", stored.state.contents.get(path, "")):
+        if (text := text_of(opened.read_blob(name))) is not None:
+            return text
+    return None
+
+
+def _as_in(ledger: FileLedger, item: StoredHunk) -> StoredHunk:
+    """Return a stored hunk as it is in the ledger."""
+    hunk = _maybe_same(ledger, item.hunk)
+    if hunk is None or not any(_is_same(hunk, other) for other in ledger.hunks):
+        return replace(item, hunk=hunk or item.hunk)
+    return replace(item, hunk=hunk, lines=ledger.lines_of(hunk), is_placed=True)
 
 
 def _at(item: StoredHunk, positions: Mapping[str, HunkPosition]) -> StoredHunk:
@@ -355,8 +391,9 @@ def stored_hunks(events: Iterable[bytes]) -> dict[str, list[StoredHunk]]:
         envelope = event_codec.decode(encoded)
         match envelope.event if envelope else None:
             case FileChange(path=path, hunks=hunks):
+                found.setdefault(path, {})  # a binary file has no hunks
                 for hunk in hunks:
-                    found.setdefault(path, {})[hunk.id] = StoredHunk(
+                    found[path][hunk.id] = StoredHunk(
                         LedgerHunk(agent_lines=hunk.lines, **shared_fields(hunk)), hunk.lines
                     )
             case HunkStateChanged(path=path, hunks=hunks):

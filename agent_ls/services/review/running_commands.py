@@ -33,6 +33,11 @@ class RunningCommands:
         """
         return self._waited_for > 0
 
+    @property
+    def may_be_changing(self) -> bool:
+        """Whether a command, in the foreground or background, may have made changes that are not recorded yet."""
+        return self.is_waited_for or bool(self._background)
+
     def add_background(self, record: Callable[[], Awaitable[None]]) -> None:
         """Register a background process. `record` records the changes that the process has made so far."""
         self._background.append(record)

@@ -27,7 +27,14 @@ from agent_ls.services.review.findings import ReviewFindings
 from agent_ls.services.review.open_hunks import open_hunks, proposed_text
 from agent_ls.services.review.proposal_decisions import ProposalDecisions
 from agent_ls.services.review.proposals import Proposals
-from agent_ls.services.review.reports import AgentWrote, AgentWroteBytes, EditorUndid, SavedByUs, TextSeen
+from agent_ls.services.review.reports import (
+    AgentWrote,
+    AgentWroteBytes,
+    DiskSeen,
+    EditorUndid,
+    SavedByUs,
+    TextSeen,
+)
 from agent_ls.services.review.reviewed_file import call_of, is_text, read_form, text_of
 from agent_ls.services.review.running_commands import RunningCommands
 from agent_ls.services.review.saved_files import SavedFiles, SaveUndone, UndoneSaves, nothing_unsaved
@@ -244,6 +251,12 @@ class ReviewService:
         if path in self.state.files and not self.under_way.is_waited_for:
             return await self._read(path)
         return None
+
+    def record_disk(self, path: str, data: bytes | None) -> None:
+        """Record what somebody else changed, given the content on disk. Does nothing during a write of the file."""
+        if not self.state.is_writing(path):
+            form = None if data is None else read_form(data)
+            self.state.report(path, DiskSeen(text_of(data), form, is_unexpected=True))
 
     async def _read_closed(self, path: str) -> None:
         await self._read(path)

@@ -298,6 +298,15 @@ class ReviewState:
         found = (_find_hunk_positions(file, session_id) for file in self.files.values())
         return [it for it in found if it and self._recorded_positions.get((session_id, it.path)) != it]
 
+    def texts_with_hunks(self, session_id: str) -> list[str]:
+        """Return the texts of the files in which a session has open hunks."""
+        return [
+            text
+            for file in self.files.values()
+            if any(hunk.session_id == session_id for hunk in file.ledger.open_hunks)
+            and (text := file.ledger.current_text) is not None
+        ]
+
     def notify(self, path: str, hunks: Sequence[H], words: Callable[[str, Sequence[H]], str]) -> None:
         """Post a notice about these hunks to the model of each session that owns some of them."""
         for session_id in dict.fromkeys(hunk.session_id for hunk in hunks):

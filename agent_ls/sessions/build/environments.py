@@ -50,6 +50,7 @@ def watch_files(
             location.site.disk.stamps if location.site else stamps,
             (lambda path: False) if location.site else location.bounds.is_near,
             link.turn_id,
+            is_here=location.listed is not None,
         ),
         services.review,
         tell=notices.post,

@@ -21,6 +21,7 @@ from agent_ls.services.review.restore import stored_hunks
 from agent_ls.services.store_errors import store_errors
 from agent_ls.sessions.export.clean_items import clean_item
 from agent_ls.sessions.live import LiveSession
+from agent_ls.sessions.stored.whole_files import read_whole_files
 from agent_ls.store import pages
 from agent_ls.store.drafts import keep_draft, read_draft
 from agent_ls.store.errors import BadSessionError
@@ -118,6 +119,16 @@ class Archive:
             path = log_path(await self._folder(session_id))
             make = functools.partial(patch_text, path, self._store.secrets(), turn_id=turn_id)
             return await anyio.to_thread.run_sync(make)
+
+    async def whole_files(self, session_id: str) -> dict[str, str | None]:
+        """Return the files that the session changed without hunks; see `read_whole_files`.
+
+        Raises:
+            UnknownSessionError, AppError.
+        """
+        with store_errors(session_id):
+            path = log_path(await self._folder(session_id))
+            return await anyio.to_thread.run_sync(read_whole_files, path)
 
     async def open_hunks(self, session_id: str) -> int:
         """Count the undecided hunks in the log of a session that is not live.
