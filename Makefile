@@ -85,7 +85,7 @@ test: test-set-up ## each promise once, each front end as a process: five minute
 		exit $$((python | vscode))
 
 # The groups are those of tests/tiers.py. The sweeps, the editors and interop have targets of their own.
-GROUPS := processes signals reports commands attacks sessions races confinement clusters servers neovim packs release conformance
+GROUPS := processes signals reports commands attacks sessions programs races confinement clusters servers neovim packs release conformance
 ifeq ($(GROUP),)
 test-all: test-all-groups ## the rest: races, kills, editors (GROUP=processes: one group; `make test-groups` lists them)
 	@$(MAKE) --no-print-directory test-all GROUP=sweeps

@@ -43,12 +43,17 @@ if TYPE_CHECKING:
     from agent_ls.library.session import AgentSession as AgentSession
     from agent_ls.library.stored import (
         SessionEntry as SessionEntry,
+        SessionHistory as SessionHistory,
+        SessionMatch as SessionMatch,
         delete_session as delete_session,
         list_sessions as list_sessions,
+        read_patch as read_patch,
+        read_session as read_session,
+        search_sessions as search_sessions,
     )
     from agent_ls.library.streams import EventStream as EventStream
     from agent_ls.library.tools import tool as tool
-    from agent_ls.llm.adapter import ProviderAdapter as ProviderAdapter
+    from agent_ls.llm.adapter import BlockingAdapter as BlockingAdapter, ProviderAdapter as ProviderAdapter
     from agent_ls.llm.errors import ConfigurationError as ConfigurationError
     from agent_ls.llm.generate import (
         build_request as build_request,
@@ -68,6 +73,7 @@ if TYPE_CHECKING:
     from agent_ls.loop.errors import (
         CompactionOffError as CompactionOffError,
         NothingToCompactError as NothingToCompactError,
+        RollBackStoppedError as RollBackStoppedError,
         SessionBusyError as SessionBusyError,
         SessionClosedError as SessionClosedError,
         SessionError as SessionError,
@@ -143,7 +149,15 @@ if TYPE_CHECKING:
         create_profile as create_profile,
     )
     from agent_ls.review.rewind import ConflictRange as ConflictRange
-    from agent_ls.services.errors import AppError as AppError, BadChoiceError as BadChoiceError
+    from agent_ls.services.errors import (
+        AppError as AppError,
+        BadChoiceError as BadChoiceError,
+        SessionOpenHereError as SessionOpenHereError,
+        SessionOwnedError as SessionOwnedError,
+        UnappliedChangesError as UnappliedChangesError,
+        UnknownSessionError as UnknownSessionError,
+        UnreadableSessionError as UnreadableSessionError,
+    )
     from agent_ls.sessions.rollback import RollbackFile as RollbackFile, RollbackResult as RollbackResult
     from agent_ls.sessions.workspaces.worktree import WorktreeFile as WorktreeFile
     from agent_ls.tools.base import Tool as Tool, ToolOutput as ToolOutput
@@ -168,17 +182,21 @@ _PLACES = {
         "library.replies": "Answerer Approver ChangeReviewer LimitExtender",
         "library.scripted_model": "ScriptedAnswer ScriptedModel",
         "library.session": "AgentSession",
-        "library.stored": "delete_session list_sessions SessionEntry",
+        "library.stored": (
+            "delete_session list_sessions read_patch read_session search_sessions SessionEntry SessionHistory "
+            "SessionMatch"
+        ),
         "library.streams": "EventStream",
         "library.tools": "tool",
-        "llm.adapter": "ProviderAdapter",
+        "llm.adapter": "BlockingAdapter ProviderAdapter",
         "llm.errors": "ConfigurationError",
         "llm.generate": "build_request generate generate_object retry stream stream_object",
         "llm.messages": "ImagePart",
         "llm.requests": "Usage",
         "loop.calls.approval": "ApprovalAnswer BadReplacementError UnknownApprovalError",
         "loop.errors": """
-            CompactionOffError NothingToCompactError SessionBusyError SessionClosedError SessionError
+            CompactionOffError NothingToCompactError RollBackStoppedError SessionBusyError SessionClosedError
+            SessionError
         """,
         "loop.events.tool_records": "CallError RecordedChange ToolRecord",
         "loop.events.types": """
@@ -196,7 +214,10 @@ _PLACES = {
         "profiles.base": "ProviderProfile",
         "profiles.create": "create_profile ModelNeededError UnknownProviderError",
         "review.rewind": "ConflictRange",
-        "services.errors": "AppError BadChoiceError",
+        "services.errors": """
+            AppError BadChoiceError SessionOpenHereError SessionOwnedError UnappliedChangesError
+            UnknownSessionError UnreadableSessionError
+        """,
         "sessions.rollback": "RollbackFile RollbackResult",
         "sessions.workspaces.worktree": "WorktreeFile",
         "tools.base": "Tool ToolOutput",

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from agent_ls.cli.main import main
+from agent_ls.cli.entry import main
 
 sys.exit(main())

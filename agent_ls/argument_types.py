@@ -144,6 +144,8 @@ def _find_in_union(name: str, value: Any, hint: Any) -> Misuse | None:
     found = [find_misuse(name, value, one) for one in get_args(hint)]
     if None in found:
         return None
+    if all(getattr(it, "_is_protocol", False) for it in get_args(hint)):
+        return found[0]  # they are forms of one interface, the usual one first
     choices = [it for it in get_args(hint) if get_origin(it) is Literal]
     if choices and isinstance(value, str):
         return _no_choice(name, value, choices[0])

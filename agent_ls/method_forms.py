@@ -6,10 +6,10 @@ What may be right is not refused: a function that is wrapped, or whose annotatio
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, get_origin
 
-_STREAMS = (AsyncGenerator, AsyncIterator)
+_STREAMS = (AsyncGenerator, AsyncIterator, Iterator)
 
 
 def is_surely_sync(function: object) -> bool:

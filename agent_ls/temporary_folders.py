@@ -8,7 +8,6 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 MIN_AGE_S = 24 * 3600
@@ -25,7 +24,6 @@ def make_temporary_folder(
     *,
     place: str = "",
     min_age_s: float = MIN_AGE_S,
-    before_removal: Callable[[str], None] | None = None,
 ) -> str:
     """Create a folder in `place`, by default the folder for temporary files, and remove those that are left there.
 
@@ -39,7 +37,7 @@ def make_temporary_folder(
         _locks[folder] = lock
     threading.Thread(
         target=remove_left_folders,
-        args=(prefix, place, min_age_s, before_removal),
+        args=(prefix, place, min_age_s),
         name=f"remove {prefix}*",
         daemon=True,
     ).start()
@@ -57,11 +55,10 @@ def remove_left_folders(
     prefix: str,
     place: str = "",
     min_age_s: float = MIN_AGE_S,
-    before_removal: Callable[[str], None] | None = None,
 ) -> None:
     """Remove the folders of this user in `place` that no process has locked. Blocks.
 
-    The lock decides, not the pid in a name: containers may share the place. `before_removal` is called with each.
+    The lock decides, not the pid in a name: containers may share the place.
     """
     newest = time.time() - min_age_s
     with suppress(OSError), os.scandir(place or tempfile.gettempdir()) as entries:
@@ -73,8 +70,6 @@ def remove_left_folders(
                 is_old = stat.S_ISDIR(facts.st_mode) and (not min_age_s or facts.st_mtime < newest)
                 if is_old and facts.st_uid == os.getuid() and (lock := _lock(entry.path)) is not None:
                     try:
-                        if before_removal:
-                            before_removal(entry.path)
                         shutil.rmtree(entry.path, ignore_errors=True)
                     finally:
                         os.close(lock)

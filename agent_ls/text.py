@@ -416,6 +416,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def bare_words(text: str) -> str:
+    """Return an answer of a user for a comparison: without blanks around it, a full stop at its end, and capitals."""
+    return text.strip().rstrip(".!").casefold()
+
+
 def join_sentences(message: str, hint: str) -> str:
     """Join a message and its hint as two sentences with one stop between them. Returns the message if `hint` is ""."""
     if not hint:
@@ -468,7 +473,11 @@ LAST_SCREEN_LINES = 20
 """Lines that are kept of a screen which a program has not left, because it died there."""
 _SWITCH = regex(r"\x1b\[\?(?:1049|1047|47)([hl])")
 _LONG = regex(_STRINGS)
-_REWRITTEN = regex(r"\r(?!\r*\Z)|\x08|\x1b\[[0-9;]*[GKCD]")
+# What a program prints between saving and restoring the cursor
+_ASIDE = regex(r"(?:\x1b7|\x1b\[s)(?P<shown>(?:(?!\x1b[78]|\x1b\[[su]).)*)(?:\x1b8|\x1b\[u)", re.DOTALL)
+_AT_A_PLACE = regex(r"\x1b\[[0-9;]*[Hfd]")
+_SAVE, _RESTORE = ("\x1b7", "\x1b[s"), ("\x1b8", "\x1b[u")
+_REWRITTEN = regex(r"\r(?!\r*\Z)|\x08|\x1b8|\x1b\[(?:[0-9;]*[GKCD]|u)")
 _PRINTED = regex(rf"(?P<text>[^\r\x08\x1b]+)|\x1b\[(?P<n>[0-9]{{0,9}})(?P<move>[GKCD])|{_ESCAPES.pattern}|.")
 # NUL and similar characters stay, because programs separate names with them
 _SILENT = str.maketrans("", "", "\x07\x0e\x0f\x1b")
@@ -496,12 +505,14 @@ def render_terminal_output(text: str) -> str:
     removed.
 
     Output on the terminal's alternate screen (an editor, a pager) disappears when the program leaves the screen, and
-    is removed. Of a screen that the program has not left, the last lines remain.
+    is removed. Of a screen that the program has not left, the last lines remain. A bar that a program draws at a fixed
+    place, in the midst of its lines, follows these lines in its last state.
     """
     if "\x1b" in text:
         text = _LAST_SCREEN.sub(
             lambda found: _last_lines(found["shown"]), _LONG.sub("", _OTHER_SCREEN.sub("", text))
         )
+        text = _move_bars(text)
     if "\r" in text or "\x08" in text or "\x1b" in text:
         text = "\n".join(_last_state(line) for line in text.split("\n"))
     return text.translate(_SILENT) if any(char in text for char in "\x07\x0e\x0f\x1b") else text
@@ -516,12 +527,24 @@ def _last_lines(screen: str) -> str:
     return "\n".join(lines[-LAST_SCREEN_LINES:])
 
 
+def _move_bars(text: str) -> str:
+    """Move what a program drew at a fixed place behind the other text; only its last state is still visible."""
+    bars = [found["shown"] for found in _ASIDE.finditer(text) if _AT_A_PLACE.search(found["shown"])]
+    if not bars:
+        return text
+    lines = _ASIDE.sub(lambda found: "" if _AT_A_PLACE.search(found["shown"]) else found[0], text)
+    last = _NEW_PLACE.sub("", bars[-1])
+    if not strip_escapes(last).strip():
+        return lines
+    return lines + last if lines.endswith("\n") else f"{lines}\n{last}"
+
+
 def _last_state(line: str) -> str:
     if not _REWRITTEN.search(line):
         return strip_escapes(line)
     body = line.rstrip("\r")
     cells: list[str] = []
-    at = 0
+    at = saved = 0
     for found in _PRINTED.finditer(body):
         run, move, count = found["text"], found["move"], int(found["n"] or 0)
         if run:
@@ -530,6 +553,10 @@ def _last_state(line: str) -> str:
             at += len(run)
         elif move == "K":
             cells[slice(at, None) if count == 0 else slice(0, None)] = []
+        elif found[0] in _SAVE:
+            saved = at
+        elif found[0] in _RESTORE:
+            at = saved
         elif move or found[0] in "\r\x08":
             at = _move_cursor(at, move, count, found[0])
     return "".join(cells) + line[len(body) :]

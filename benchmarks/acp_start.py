@@ -19,7 +19,7 @@ from agent_ls.server.transport.framing import frame
 
 MOST = 1.2
 RUNS = 15
-HELLO_LSP = {"processId": None, "rootUri": None, "capabilities": {}}
+HELLO_LSP: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}
 HELLO_ACP = {
     "protocolVersion": 1,
     "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}},

@@ -35,7 +35,7 @@ from agent_ls.llm.stream import (
 )
 from agent_ls.loop.events.types import ProcessingEnd
 from agent_ls.services.settings.model import Settings
-from agent_ls.sessions.host import ProgramParts
+from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
 
@@ -99,7 +99,7 @@ async def played(rounds: int, base: Path) -> Model:
         credentials=Credentials(),
         state_dir=base / "state",
         program=ProgramParts(adapters={"anthropic": model}),
-        trusting="trusted",
+        client=ClientState(trusting="trusted"),
     )
     async with anyio.create_task_group() as group:
         await group.start(workbench.run)

@@ -19,8 +19,8 @@ def read_tasks(folder: Path) -> dict[str, dict[str, Any]]:
     return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
 
 
-async def solve(task: dict[str, Any], provider: str) -> tuple[bool, int, float | None]:
-    """Return whether the files are as expected, the tokens, and the cost."""
+async def solve(task: dict[str, Any], provider: str) -> tuple[bool, int, str]:
+    """Return whether the files are as expected, the tokens, and the cost, with + if a part of it is unknown."""
     place = agent_ls.MemoryEnvironment(task["files"], working_directory="/task")
     async with agent_ls.open_session(
         environment=place, provider=provider, mode="full", trusted=True, stored=False
@@ -35,7 +35,8 @@ async def solve(task: dict[str, Any], provider: str) -> tuple[bool, int, float |
             for path, text in task["expect"].items()
             if not await place.file_exists(path) or await place.read_bytes(path) != text.encode()
         ]
-        return not wrong, usage.input_tokens + usage.output_tokens, session.cost_usd
+        cost = f"{session.known_cost_usd:.4f}{'+' if session.cost_usd is None else ''} USD"
+        return not wrong, usage.input_tokens + usage.output_tokens, cost
 
 
 async def main(folder: str, provider: str = "") -> None:
@@ -44,7 +45,7 @@ async def main(folder: str, provider: str = "") -> None:
     for name, task in tasks.items():
         is_solved, tokens, cost = await solve(task, provider)
         solved += is_solved
-        print(f"{name:20} {'solved' if is_solved else 'failed':8} {tokens:8} tokens  {cost or 0:.4f} USD")
+        print(f"{name:20} {'solved' if is_solved else 'failed':8} {tokens:8} tokens  {cost}")
     print(f"{solved} of {len(tasks)} solved")
 
 

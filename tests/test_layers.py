@@ -20,7 +20,7 @@ PACKAGE = ROOT / "agent_ls"
 LLM_TYPES = {"llm.messages", "llm.requests", "llm.stream", "llm.errors"}
 ENV_TYPES = {"argument_types", "paths", "environments.base", "environments.errors", "environments.effects"}
 
-EVERYWHERE = {"patterns", "near_names"}
+EVERYWHERE = {"long_texts", "near_names", "patterns"}
 
 # package or module -> permitted imports of agent_ls (a name permits everything below it). The longest match
 # counts.
@@ -31,11 +31,13 @@ ALLOWED: dict[str, set[str]] = {
     "addresses": set(),
     "background": set(),
     "own_code": {"text"},
+    "program_calls": {"own_code"},
     "temporary_folders": set(),
     "text": {"legacy_encodings", "memo"},
     "legacy_encodings": set(),
     "memo": set(),
     "near_names": set(),
+    "long_texts": set(),
     "patterns": set(),
     "package_files": set(),
     "paths": set(),
@@ -49,14 +51,16 @@ ALLOWED: dict[str, set[str]] = {
     "patch": {"patch", "memo", "text"},
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
-    "llm": {"addresses", "argument_types", "llm", "package_files", "text", "_version"},
+    "llm": {"addresses", "argument_types", "llm", "own_code", "package_files", "program_calls", "text", "_version"},
     "llm.providers": LLM_TYPES | {"addresses", "llm.providers", "llm.sse", "memo", "package_files", "text"},
     "environments": set(),
     "environments.base": {"confinement", "memo"},
     "environments.errors": {"text"},
+    "environments.read_once": set(),
     "environments.effects": set(),
     "environments.language_host": set(),
-    "environments.search": ENV_TYPES | {"text"},
+    "environments.ignore_rules": set(),
+    "environments.search": ENV_TYPES | {"environments.ignore_rules", "text"},
     "environments.globs": ENV_TYPES | {"environments.search"},
     "environments.worker": set(),
     "environments.timed_search": ENV_TYPES | {"environments.search", "environments.worker"},
@@ -65,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "environments.opened": set(),
     "environments.local": ENV_TYPES
     | {"program_lookup", "environments.local", "environments.opened", "environments.globs", "environments.search",
-       "environments.instruction_names", "environments.terminal_host",
+       "environments.instruction_files", "environments.instruction_names", "environments.terminal_host",
        "environments.timed_search", "environments.sandbox", "confinement", "relay.frames", "system", "text"},
     "environments.remote.place": set(),
     "environments.instruction_files": {"paths"},
@@ -78,8 +82,9 @@ ALLOWED: dict[str, set[str]] = {
     "relay": {"relay", "confinement"},
     "environments.no_processes": ENV_TYPES,
     "environments.tree": ENV_TYPES
-    | {"environments.no_processes", "environments.globs", "environments.search", "environments.timed_search", "text"},
-    "environments.basic": ENV_TYPES | {"environments.search", "environments.tree"},
+    | {"environments.no_processes", "environments.globs", "environments.read_once", "environments.search",
+       "environments.timed_search", "text"},
+    "environments.basic": ENV_TYPES | {"environments.search", "environments.tree", "own_code"},
     "environments.memory": ENV_TYPES | {"environments.tree"},
     "environments.wrappers.own": ENV_TYPES
     | {"environments.local.processes.output", "environments.wrappers", "own_code", "text"},
@@ -95,14 +100,14 @@ ALLOWED: dict[str, set[str]] = {
     "tools": ENV_TYPES
     | LLM_TYPES
     | {"addresses", "tools", "notebook", "package_files", "patch", "text", "environments.globs", "environments.search",
-       "environments.language_host"},
+       "environments.language_host", "environments.wrappers.scoped"},
     "profiles": ENV_TYPES
     | LLM_TYPES
     | {"environments.globs", "front_matter", "jsonc", "package_files", "profiles", "tools", "text", "llm.catalog"},
     "loop": ENV_TYPES
     | LLM_TYPES
     | {"loop", "own_code", "profiles", "tools", "text", "llm.argument_forms", "llm.client", "llm.adapter", "llm.retry",
-       "environments.sandbox", "environments.wrappers.scoped"},
+       "environments.read_once", "environments.sandbox", "environments.wrappers.scoped"},
     # What a session shows, in words: below all front ends.
     "display": {"display", "loop", "text"},
     "policy": ENV_TYPES | {"addresses", "package_files", "policy", "environments.globs", "environments.search"},
@@ -110,8 +115,8 @@ ALLOWED: dict[str, set[str]] = {
     | LLM_TYPES
     | {"store", "environments.remote.place", "loop", "review", "policy", "system", "text"},
     "mcp": {"addresses",
-        "_version", "background", "environments", "installation", "jsonc", "llm", "mcp", "store", "system", "text",
-        "tools", "yaml_depth",
+        "_version", "background", "environments", "installation", "jsonc", "llm", "mcp", "near_names", "store",
+        "system", "text", "tools", "yaml_depth",
     },
     "mcp.entry": {"mcp.entry"},
     "services.clock": {"services.clock"},
@@ -306,7 +311,7 @@ ALLOWED: dict[str, set[str]] = {
         "llm.stream", "policy.modes", "policy.situation", "services", "sessions", "store.locks", "system",
         "text",
     },
-    "cli": {"addresses",
+    "cli": {"addresses", "display.words",
         "text",
         "_version", "acp", "batch", "cli", "doctor", "environments.local.environ",
         "environments.local.ripgrep", "environments.local.trees.session_trees", "environments.remote.place",
@@ -316,7 +321,7 @@ ALLOWED: dict[str, set[str]] = {
         "replay", "server", "services", "sessions", "store", "system",
     },
     "library": {
-        "argument_types", "own_code", "text",
+        "argument_types", "own_code", "program_calls", "text",
         "_version", "environments", "features", "library", "llm", "loop", "policy", "profiles", "services",
         "sessions", "store.layout", "store.pages", "store.sessions", "store.worktrees", "temporary_folders", "tools",
     },
@@ -349,13 +354,14 @@ ONLY_IN = {
     "websockets": ("server.transport.websocket", "panel.serve"),
     "jsonschema": ("llm.schema_check", "llm.schema_cost"),
     "asyncio": (
+        "environments.local.processes.ending",
         "server.server",
         "server.transport.io",
         "server.transport.reading",
         "system",
         "llm.http",
         "library.owner",
-        "library.program_calls",
+        "program_calls",
         "own_code",
     ),
     "mcp": ("mcp",),

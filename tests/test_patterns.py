@@ -7,12 +7,15 @@ import subprocess
 import sys
 from importlib import import_module
 from pkgutil import walk_packages
+from re import _parser as parser
+from typing import Any
 
 import pytest
 
 import agent_ls
 from agent_ls.patterns import regex
 
+_CHARACTERS = (parser.IN, parser.LITERAL, parser.NOT_LITERAL, parser.ANY, parser.CATEGORY)
 COUNT = """
 import re, sys
 
@@ -48,8 +51,23 @@ def test_all_patterns_of_the_package_can_be_compiled() -> None:
             for each in value if isinstance(value, tuple | list) else (value,):
                 if isinstance(each, type(regex(""))):
                     assert each.flags >= 0
+                    assert not _repeats_groups_possessively(each.pattern, each.flags), (
+                        module.name,
+                        each.pattern,
+                    )
                     checked += 1
     assert checked > 300
+
+
+def _repeats_groups_possessively(source: str | bytes, flags: int) -> bool:
+    """Return whether a pattern has `(…)*+`, which fails before Python 3.11.5 (gh-106052). Write `(?>(…)*)`."""
+    todo: list[Any] = [parser.parse(source, flags & ~re.UNICODE if isinstance(source, bytes) else flags)]
+    while todo:
+        if isinstance(part := todo.pop(), tuple | list | parser.SubPattern):
+            if len(part) and part[0] is parser.POSSESSIVE_REPEAT and part[1][2][0][0] not in _CHARACTERS:
+                return True
+            todo.extend(part)
+    return False
 
 
 def _is_usable(module: str) -> bool:

@@ -15,6 +15,7 @@ from typing import get_args
 
 import agent_ls
 import agent_ls.llm
+from agent_ls.library.hints import HINTS
 from agent_ls.loop.events.types import SessionEvent
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,10 +45,15 @@ ERRORS = [
     "SessionBusyError",
     "SessionClosedError",
     "SessionError",
+    "SessionOpenHereError",
+    "SessionOwnedError",
     "TurnFailedError",
+    "UnappliedChangesError",
     "UnknownApprovalError",
     "UnknownProviderError",
     "UnknownQuestionError",
+    "UnknownSessionError",
+    "UnreadableSessionError",
 ]
 """Classes of errors that functions and methods of a session raise, besides AppError."""
 
@@ -58,6 +64,7 @@ OTHERS = [
     "ApprovalAnswer",
     "Approver",
     "BasicEnvironment",
+    "BlockingAdapter",
     "BlockingSession",
     "CallError",
     "ChangeReviewer",
@@ -76,11 +83,14 @@ OTHERS = [
     "ProviderProfile",
     "ReadOnlyEnvironment",
     "RecordedChange",
+    "RollBackStoppedError",
     "RollbackFile",
     "RollbackResult",
     "ScriptedAnswer",
     "ScriptedModel",
     "SessionEntry",
+    "SessionHistory",
+    "SessionMatch",
     "SessionOpening",
     "Tool",
     "ToolOutput",
@@ -98,8 +108,11 @@ OTHERS = [
     "list_sessions",
     "open_session",
     "open_session_sync",
+    "read_patch",
+    "read_session",
     "retry",
     "run_sync",
+    "search_sessions",
     "stream",
     "stream_object",
     "tool",
@@ -128,6 +141,11 @@ def test_errors_that_docstrings_of_functions_name_can_be_imported() -> None:
     assert {"BadChoiceError", "ConfigurationError", "SessionClosedError"} <= named
     known = {*agent_ls.__all__, *agent_ls.llm.__all__, *dir(builtins)}
     assert named - known == set()
+
+
+def test_each_class_of_errors_that_has_a_hint_for_programs_can_be_caught_by_name() -> None:
+    named = {it.__name__ for it in HINTS if not issubclass(it, agent_ls.BadChoiceError)}
+    assert named <= {*agent_ls.__all__}
 
 
 def test_the_package_version_equals_the_newest_changelog_version() -> None:

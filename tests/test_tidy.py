@@ -23,6 +23,7 @@ from tests.docs.pages import (
     prose_lines,
     read,
     repository_files,
+    statements,
     tables,
 )
 from tests.tools import plain_words
@@ -106,7 +107,7 @@ def test_a_function_has_at_most_60_lines_without_its_docstring() -> None:
     long = [
         f"{name}:{node.lineno}: {node.name} has {lines} lines"
         for name in MODULES
-        for node in nodes(name)
+        for node in statements(name)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := _lines_without_docstring(node)) > MAX_FUNCTION_LINES
     ]
@@ -175,7 +176,7 @@ def test_functions_take_few_parameters() -> None:
     long = [
         f"{name}:{node.lineno} {node.name} takes {count}"
         for name in MODULES
-        for node in nodes(name)
+        for node in statements(name)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in PUBLIC
         if (count := _parameters(node.args)) > MAX_PARAMETERS
     ]
@@ -323,7 +324,16 @@ def test_every_data_file_that_the_code_loads_is_there() -> None:
 # --- pages ----------------------------------------------------------------------------------------------------
 
 
-MAX_LINE_CHARS, MAX_CELL_CHARS = 120, 200
+MAX_LINE_CHARS, MAX_CELL_CHARS, MAX_PAGE_LINES = 120, 200, 300
+LISTS = {f"docs/{name}.md" for name in ("changelog", "field-reports", "requirements")}
+"""Pages that grow with each change, and that nobody reads from start to end."""
+
+
+def test_no_page_is_too_long_to_be_read() -> None:
+    texts = {name: read(name) for name in PAGES if name not in LISTS and "protocol/" not in name}
+    long = [name for name, text in texts.items() if text.count("\n") > MAX_PAGE_LINES]
+
+    assert not long, f"shorten these pages to {MAX_PAGE_LINES} lines: {long}"
 
 
 def test_no_line_of_a_documentation_page_exceeds_the_length_limit() -> None:

@@ -21,6 +21,12 @@ def test_each_kept_file_is_within_its_group() -> None:
         assert all(path.startswith(tuple(f"{file}/" for file in group.files)) for path in group.kept)
 
 
+def test_requirement_ids_in_test_marks_are_in_the_list_of_requirements() -> None:
+    unknown = sorted(set(all_marks()) - {it.id for it in read_requirements()})
+
+    assert not unknown, f"docs/requirements.md has no rows for {unknown}, which tests name"
+
+
 def test_each_requirement_is_proved_by_make_test() -> None:
     """A test named by a marker counts if neither its file nor the test itself is in a group."""
     marks, grouped = all_marks(), _grouped_tests()

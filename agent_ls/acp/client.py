@@ -29,8 +29,8 @@ class ClientFacts:
 
     `reads_files` and `writes_files`: agent-ls can read and write the text of open files in the client.
     `shows_terminals`: the client displays the output of commands that agent-ls runs. `asks_forms`: the client
-    can display a form for a question. `keeps_plans` and `shows_compactions`: the client knows the updates
-    `plan_update` and `compaction_update`, which are drafts of the protocol.
+    can display a form for a question. `keeps_plans`, `shows_compactions` and `shows_notices`: the client knows the
+    updates `plan_update`, `compaction_update` and `notice`, of which the first is a draft of the protocol.
     """
 
     name: str = ""
@@ -42,6 +42,7 @@ class ClientFacts:
     shows_every_option: bool = False
     keeps_plans: bool = False
     shows_compactions: bool = False
+    shows_notices: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -66,6 +67,7 @@ def client_facts(params: Mapping[str, Any]) -> ClientFacts:
         opens_terminals=_table(capabilities, "auth").get("terminal") is True,
         keeps_plans=isinstance(capabilities.get("plan"), Mapping),
         shows_compactions=isinstance(_table(capabilities, "session").get("compaction"), Mapping),
+        shows_notices=isinstance(_table(capabilities, "session").get("notices"), Mapping),
         shows_every_option=_is_among(name, SHOWS_EVERY_OPTION),
         settings=_table(params, "_meta", META),
     )

@@ -43,7 +43,7 @@ def stable_initialize(params: Mapping[str, Any]) -> Message:
     if isinstance(auth, Mapping):
         found["auth"] = {"terminal": isinstance(auth.get("terminal"), Mapping)}
     # What version 2 has in any case.
-    found |= {"plan": {}, "session": {"compaction": {}}}
+    found |= {"plan": {}, "session": {"compaction": {}, "notices": {}}}
     for gone in ("fs", "terminal"):
         found.pop(gone, None)
     found["_meta"] = {"terminal_output": True}

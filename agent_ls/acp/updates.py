@@ -173,6 +173,9 @@ class UpdateMapper:
                 return [_plan(event, has_id=self._client.keeps_plans)]
             case Compaction() if self._client.shows_compactions and not agent:
                 return _compaction(event, is_replay=self.is_replay)
+            case Noted() | Retry() if self._client.shows_notices and not agent:
+                words = "" if self.is_replay else _words(event)  # a notice is not part of the history
+                return [_notice(event, words)] if words else []
             case UsageReport() if not agent:
                 return [_usage(event)]
             case Title(title=title):
@@ -452,6 +455,12 @@ def _words(event: object) -> str:
             return line.text if line else ""
         case _:
             return ""
+
+
+def _notice(event: Noted | Retry, words: str) -> Update:
+    """Return a sentence that clients display apart from the conversation."""
+    severity = "info" if isinstance(event, Retry) else "warning"
+    return {"sessionUpdate": "notice", "severity": severity, "title": words}
 
 
 def _title(event: ToolCallStart, verb: str) -> str:

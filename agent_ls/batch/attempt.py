@@ -148,6 +148,7 @@ async def run_attempt(
             evidence=usage.evidence,
             error=_error(status, usage, folder),
             is_transient=status == "crashed" or (status == "failed" and usage.is_transient),
+            has_begun=status != "failed" or usage.requests > 0,
             tags=task.tags,
         )
     except AppError as error:
@@ -261,7 +262,8 @@ def _with_event(usage: AttemptUsage, kind: str, data: Mapping[str, Any], session
             return replace(usage, evidence=str(data["text"]))
         case "error":
             is_transient = data.get("retryable") is True or data.get("errorKind") in _TRANSIENT
-            return replace(usage, error=str(data["message"]), is_transient=is_transient)
+            hint = "" if usage.requests else str(data.get("hint", ""))
+            return replace(usage, error=join_sentences(str(data["message"]), hint), is_transient=is_transient)
     return usage
 
 

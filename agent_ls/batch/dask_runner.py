@@ -133,7 +133,8 @@ class DaskRunner:
                 task = owners.pop(future)
                 result = None
                 try:
-                    result = await to_thread.run_sync(final_result, self._out, task, self._attempts)
+                    ended = partial(final_result, self._out, task, self._attempts, is_of_run=True)
+                    result = await to_thread.run_sync(ended)
                     if result:
                         progress.results[task.id] = result
                         progress.new_results += 1

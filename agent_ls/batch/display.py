@@ -14,6 +14,7 @@ from agent_ls.batch.runner import BatchProgress
 from agent_ls.text import to_display_line
 
 _CLEAR_LINE = "\r\x1b[K"
+_LONGEST_SENTENCE = 600  # a reason and what to do about it
 
 
 class Display:
@@ -43,7 +44,7 @@ class Display:
                     self._written.add(result.id)
                     self._out.write(json.dumps(to_json(result)) + "\n")
         else:
-            line = f"{to_display_line(sentence)}\n" if sentence else ""
+            line = f"{to_display_line(sentence, _LONGEST_SENTENCE)}\n" if sentence else ""
             live = self.line(progress)[: self._columns - 1] if self._is_live else ""
             self._out.write(f"{_CLEAR_LINE}{line}{live}" if self._is_live else line)
         self._out.flush()
@@ -79,6 +80,10 @@ class Display:
         else:
             clear = _CLEAR_LINE if self._is_live else ""
             self._out.write(f"{clear}{self.line(progress)}\n")
+            if unbegun := sum(not result.has_begun for result in progress.results.values()):
+                self._out.write(
+                    f"{unbegun} could not begin: mend the cause, and run the same command again\n"
+                )
         self._out.flush()
 
 

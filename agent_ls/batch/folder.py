@@ -47,7 +47,8 @@ class Result:
     """The result of one attempt. `task_digest` is `Task.digest`; `error` is one sentence, "" for no error.
 
     `evidence` is one line about what the agent checked after its last change. `is_transient` is True if another
-    attempt may succeed (after a crash, a network error, an overloaded provider).
+    attempt may succeed (after a crash, a network error, an overloaded provider). `has_begun` is False if the model
+    never answered, for example without a key; the next run then tries the task again.
     """
 
     id: str
@@ -67,12 +68,18 @@ class Result:
     evidence: str = ""
     error: str = ""
     is_transient: bool = False
+    has_begun: bool = True
     tags: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_success(self) -> bool:
         """Whether the agent finished and the check, if the task has one, passed."""
         return self.status == "done" and (self.check is None or self.check.exit_code == 0)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether another attempt may have another result."""
+        return self.is_transient or not self.has_begun
 
 
 class TaskLock:

@@ -233,8 +233,11 @@ def read_progress(out: ResultFolder, tasks: Sequence[Task], attempts: int) -> Ba
     return progress
 
 
-def final_result(out: ResultFolder, task: Task, attempts: int) -> Result | None:
+def final_result(out: ResultFolder, task: Task, attempts: int, *, is_of_run: bool = False) -> Result | None:
     """Return the final result of a task; None if the task needs another attempt. Blocks.
+
+    A task that could not begin needs one in the next run, after the cause is mended. `is_of_run`: the result is of
+    this run.
 
     Raises:
         AppError: the folder cannot be read, or has a result of another task with this id.
@@ -245,8 +248,9 @@ def final_result(out: ResultFolder, task: Task, attempts: int) -> Result | None:
             f"{out.path} has a result of another task with the id {task.id!r}",
             "use another --out for a changed manifest, or delete the folder of that task",
         )
-    is_final = result and not (result.is_transient and result.attempt < attempts)
-    return result if is_final else None
+    if result is None or (result.is_transient and result.attempt < attempts):
+        return None
+    return result if result.has_begun or is_of_run else None
 
 
 def describe(result: Result) -> str:

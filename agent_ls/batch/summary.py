@@ -71,7 +71,7 @@ def merge(sources: Sequence[ResultFolder], target: ResultFolder) -> MergeCounts:
                     f"{source.path} and {target.path} have results of different tasks with the id {result.id!r}",
                     "these folders were filled from different manifests: merge only folders of the same manifest",
                 )
-            if there and (not there.is_transient or result.is_transient):
+            if there and (not there.may_change or result.may_change):
                 known += 1
                 continue
             try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from agent_ls.cli.waiting import name_client
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--login", action="store_true", help="choose a provider, enter its API key, and end")
@@ -18,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.login:
         return _login()
+    name_client("acp", "a client of the Agent Client Protocol", "acp")
     from agent_ls.acp.start import main
 
     return main(has_preview=options.preview_v2)

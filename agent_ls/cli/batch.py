@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file of tasks, one JSON object per line; or the word merge, to join result folders",
     )
     parser.add_argument(
-        "folders", nargs="*", type=Path, metavar="FOLDER", help="with merge: the folders to join"
+        "folders", nargs="*", default=[], type=Path, metavar="FOLDER", help="with merge: the folders to join"
     )
     parser.add_argument(
         "--out",

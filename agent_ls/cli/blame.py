@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
+from agent_ls.cli.waiting import waiting_line
 from agent_ls.services.errors import AppError
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def _write_note(commit: str) -> int:
     try:
         name, count = anyio.run(partial(write_note, make_git(), Path.cwd(), commit, Blamer(state_layout())))
     except AppError as error:
-        print_error("blame", error)
-        return 2 if error.is_usage else 1
+        return print_error("blame", error)
     if count:
         print(f"{name[:12]}: {count} line{'s' * (count > 1)} by the agent, in {REF}")
     else:
@@ -64,7 +64,8 @@ def _blame(options: argparse.Namespace) -> int:
     from agent_ls.sessions.stored.queries import state_layout
 
     try:
-        lines = blame(options.file, state_layout())
+        with waiting_line("Reading the history of the file"):
+            lines = blame(options.file, state_layout())
     except OSError as error:
         print(f"agent-ls blame: {options.file}: {error.strerror or error}", file=sys.stderr)
         return 2

@@ -10,8 +10,8 @@ SHELLS = ("bash", "zsh", "fish")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS)
     parser.epilog = (
-        "bash: agent-ls completions bash > ~/.local/share/bash-completion/completions/agent-ls. "
-        "zsh: agent-ls completions zsh > FOLDER/_agent-ls, with FOLDER in $fpath. "
+        "bash: agent-ls completions bash > ~/.local/share/bash-completion/completions/agent-ls\n"
+        "zsh: agent-ls completions zsh > FOLDER/_agent-ls, with FOLDER in $fpath\n"
         "fish: agent-ls completions fish > ~/.config/fish/completions/agent-ls.fish"
     )
 

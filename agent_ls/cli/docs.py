@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from agent_ls.cli.output import add_json_option, print_json
 from agent_ls.near_names import did_you_mean
 from agent_ls.patterns import regex
 
@@ -20,8 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "page", nargs="?", help="a page, for example `configuration`; default: list all pages"
     )
     parser.add_argument(
-        "section", nargs="*", help="print only the sections with these words in their heading"
+        "section", nargs="*", default=[], help="print only the sections with these words in their heading"
     )
+    add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,6 +34,9 @@ def run(options: argparse.Namespace) -> int:
     pages = {
         path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.md"))
     }
+    if options.page is None and options.json:
+        print_json({"page": name, "title": _title(path), "path": str(path)} for name, path in pages.items())
+        return 0
     if options.page is None:
         width = max(map(len, pages))
         for name, path in pages.items():
@@ -39,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     name = options.page.removeprefix("docs/").removesuffix(".md").lower()
     if name not in pages:
-        hint = did_you_mean(name, pages, 0.5) or "`agent-ls docs` lists the pages"
+        hint = did_you_mean(name, pages) or "`agent-ls docs` lists the pages"
         print(f"agent-ls docs: there is no page {options.page}; {hint}", file=sys.stderr)
         return 2
     text = pages[name].read_text("utf-8")

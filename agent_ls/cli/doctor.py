@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_ls.cli.output import to_single_row
+from agent_ls.cli.output import print_error, to_single_row
 from agent_ls.cli.waiting import waiting_line
 from agent_ls.services.errors import AppError
 
@@ -44,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         settings, problems = _settings(options.settings)
         place = _place(options.on, settings) if options.on else None
     except AppError as error:
-        print(f"agent-ls: {error}", file=sys.stderr)
+        print_error("doctor", error)
         return 2
 
     async def found() -> Sequence[DoctorFinding]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import locale
+import os
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import print_error
 from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.system import postponed_collection
+from agent_ls.text import is_encodable
 
 if TYPE_CHECKING:
     from agent_ls.policy.situation import Mode
@@ -19,6 +23,7 @@ NO_REVIEW = (
     "without an editor, changes are made at once; open the session in an editor to review them afterwards"
 )
 
+ENCODING_HINT = "convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8 FILE | agent-ls exec -`"
 HERE = "here"
 PLACE_HINT = "`agent-ls docs remote` has an example for each kind of place"
 BELLS = ("off", "asked", "done")
@@ -206,16 +211,36 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _prompt(given: str) -> str:
+    """Return the prompt: the text that was given, or standard input for `-`.
+
+    Raises:
+        BadChoiceError: it is neither UTF-8 nor in the encoding of the locale. A guess might ask for something else.
+    """
+    if given != "-" and is_encodable(given):
+        return given
+    data = sys.stdin.buffer.read() if given == "-" else os.fsencode(given)
+    try:
+        text = data.decode("utf-16" if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        try:
+            text = data.decode(locale.getencoding())
+        except UnicodeDecodeError:
+            byte = f"byte 0x{data[error.start]:02x} at offset {error.start}"
+            raise BadChoiceError(f"the prompt is not UTF-8: {byte}", ENCODING_HINT) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n") if given == "-" else text
+
+
 def _find_problem(options: argparse.Namespace, prompt: str) -> str:
     """Return why a run with these options cannot begin, "" if it can."""
     if not prompt.strip():
         return "the prompt is empty: say what to do"
     if options.on and (options.cd != Path() or options.add_dir):
         return "--on cannot be combined with --cd or --add-dir: the value of --on ends with the folder"
-    if not options.cd.is_dir():
-        return f"--cd: the folder does not exist: {options.cd}\n  give the path of a folder"
-    if missing := next((folder for folder in options.add_dir if not folder.is_dir()), None):
-        return f"--add-dir: the folder does not exist: {missing}\n  give the path of a folder"
+    for option, folder in (("--cd", options.cd), *(("--add-dir", it) for it in options.add_dir)):
+        if not folder.is_dir():
+            why = "this is not a folder" if folder.exists() else "the folder does not exist"
+            return f"{option}: {why}: {folder}\n  give the path of a folder"
     if options.record and options.resume:
         return "--record needs a new session: the recording of a resumed session would lack its earlier part"
     if (options.ask or options.approve == "ask") and (options.prompt == "-" or not sys.stdin.isatty()):
@@ -235,12 +260,13 @@ def _find_problem(options: argparse.Namespace, prompt: str) -> str:
 @postponed_collection()
 def run(options: argparse.Namespace) -> int:
     from agent_ls.headless import exec as face
+    from agent_ls.headless.outcome import LOST, USAGE
 
-    prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
-    if problem := _find_problem(options, prompt):
-        print(f"agent-ls exec: {problem}", file=sys.stderr)
-        return face.USAGE
     try:
+        prompt = _prompt(options.prompt)
+        if problem := _find_problem(options, prompt):
+            print(f"agent-ls exec: {problem}", file=sys.stderr)
+            return USAGE
         settings, own_settings = _settings(options)
         mode, asks = _mode(options, own_settings)
         return face.main(
@@ -271,10 +297,8 @@ def run(options: argparse.Namespace) -> int:
             )
         )
     except AppError as error:
-        print_error("exec", error)
-        if options.ends_at_loss and error.kind == "place":
-            return face.LOST
-        return face.USAGE if error.is_usage else face.FAILED
+        code = print_error("exec", error)
+        return LOST if options.ends_at_loss and error.kind == "place" else code
 
 
 def _mode(options: argparse.Namespace, own: Settings) -> tuple[Mode, bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from agent_ls.cli.other_words import OTHER_COMMANDS
 from agent_ls.near_names import nearest
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -22,6 +23,9 @@ FIRST_DAY = (
     ('agent-ls exec "what does this do?"', "ask about this folder; nothing is changed"),
     ('agent-ls exec --trust --mode edits "…"', "let it edit the files of this folder"),
 )
+
+
+PROMPT_HINT = "to run a prompt, write `agent-ls exec` before it"
 
 
 def first_page(commands: Mapping[str, str], *, is_short: bool) -> str:
@@ -47,27 +51,14 @@ def first_page(commands: Mapping[str, str], *, is_short: bool) -> str:
     return "\n".join(lines)
 
 
-OTHER_NAMES: Mapping[str, str] = {
-    "report": "sessions export ID --format report",
-    "patch": "sessions export ID --format patch",
-    "transcript": "sessions export ID",
-    "resume": "exec --resume ID",
-    "run": "exec",
-    "login": "keys set",
-    "upgrade": "docs installation",
-    "update": "docs installation",
-}
-"""What other programs call a command, and the words after `agent-ls` that do it."""
-
-
 def unknown_command(name: str, commands: Iterable[str]) -> str:
     """Return the error for a command that does not exist: what is wrong, then what to do."""
-    if meant := OTHER_NAMES.get(name):
+    if meant := OTHER_COMMANDS.get(name):
         hint = f"did you mean `agent-ls {meant}`?"
-    elif near := nearest(name, commands, 0.5):
+    elif near := nearest(name, commands):
         hint = f"did you mean `agent-ls {near}`?"
     elif " " in name:
-        hint = "to run a prompt, write `agent-ls exec` before it"
+        hint = PROMPT_HINT
     else:
         hint = "`agent-ls` alone lists the commands"
     return f"agent-ls: there is no command {name!r}\n  {hint}"

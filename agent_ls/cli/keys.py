@@ -24,8 +24,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return {"set": _set, "list": _list, "remove": _remove}[options.action](options)
     except AppError as error:
-        print_error("keys", error)
-        return 1
+        return print_error("keys", error)
 
 
 def _set(options: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ COMMANDS = {
     "nvim-path": "print the folder of the Neovim plugin, for 'runtimepath' or a plugin manager",
     "apply-patch": "apply a v4a patch to the files below this folder, all or nothing",
     "protocol": "the messages between editors and agent-ls, for programs",
-    "config": "the schema of the agentLs settings, for programs",
+    "config": "where your settings are, and the schema of all settings",
     "doctor": "check keys, providers, programs and folders",
     "docs": "print a page of the documentation",
     "replay": "replay a recorded session without network, and report differences",
@@ -87,12 +87,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         configure_output_encoding()
         page = first_page(COMMANDS, is_short=not arguments)
         return run_checked(lambda: print(page) or 0, str)
-    if wanted and wanted not in COMMANDS:
-        from agent_ls.cli.first_page import unknown_command
-
-        print(unknown_command(wanted, COMMANDS), file=sys.stderr)
-        return 2
     parser = build_parser(lambda name: name == wanted)
+    if wanted not in COMMANDS:
+        from agent_ls.cli.first_page import PROMPT_HINT, unknown_command
+
+        parser.hint = PROMPT_HINT
+        if wanted and not arguments[0].startswith("-"):
+            print(unknown_command(wanted, COMMANDS), file=sys.stderr)
+            return 2
+        if wanted:
+            parser.refuse(arguments[:1])
     if wanted not in _OWN_OUTPUT:
         configure_output_encoding()
     if wanted in _SERVERS and not _PRINTING.intersection(arguments):
@@ -115,22 +119,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except KeyboardInterrupt:
         return end(INTERRUPTED)
-    except FileNotFoundError:
-        if _has_current_folder():
+    except OSError as error:
+        from agent_ls.cli.output import report_disk
+
+        code = report_disk(error)
+        if not code:
             raise
-        print("agent-ls: the current folder was deleted: change to a folder that exists", file=sys.stderr)
-        return end(2)
+        return end(code)
 
 
-def _has_current_folder() -> bool:
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def build_parser(is_complete: Callable[[str], bool]) -> argparse.ArgumentParser:
+def build_parser(is_complete: Callable[[str], bool]) -> Parser:
     """Return the parser of the command line. Only commands for which `is_complete` is true have their options.
 
     A server starts faster if the modules of the other commands are not imported.

@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verbs.add_parser(verb, help=words).add_argument("name")
     take = verbs.add_parser("import", help="add the servers of another agent's file to your own mcp.json")
     take.add_argument("file", type=Path)
-    take.add_argument("names", nargs="*", metavar="NAME", help="add only these servers (default: all)")
+    take.add_argument(
+        "names", nargs="*", default=[], metavar="NAME", help="add only these servers (default: all)"
+    )
 
 
 def _add_entry_options(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +66,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         return verbs[options.verb](options)
     except AppError as error:
-        print_error("mcp", error)
-        return 1
+        return print_error("mcp", error)
 
 
 def _find_servers() -> tuple[FoundServers, bool]:
@@ -75,11 +76,10 @@ def _find_servers() -> tuple[FoundServers, bool]:
     from agent_ls.features.mcp.project_files import digest_of_code
     from agent_ls.mcp.sources import SuppliedServers, find_servers
     from agent_ls.services.permissions.trust import read_trust
-    from agent_ls.services.settings.layers import user_layer
-    from agent_ls.services.settings.model import parse_settings
+    from agent_ls.services.settings.layers import user_settings
 
     folder = Path().resolve()
-    settings = parse_settings(user_layer()[0])[0].mcp
+    settings = user_settings().mcp
     is_trusted = read_trust(str(folder)) == "trusted"
     entries = {
         name: entry.model_dump(by_alias=True, exclude_unset=True) for name, entry in settings.servers.items()
@@ -255,6 +255,9 @@ def _find_config(name: str) -> ServerConfig:
     for config in found.servers:
         if config.name == name:
             return config
+    if found.problems:  # the entry of this server may be one of them
+        more = f" (and {len(found.problems) - 1} more)" if found.problems[1:] else ""
+        raise BadChoiceError(f"no usable server is named {name}", f"{found.problems[0]}{more}")
     hint = "`agent-ls mcp list` lists them"
     raise BadChoiceError(
         f"no server is named {name}",

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
+from agent_ls.cli.waiting import waiting_line
 from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.text import join_sentences
 
@@ -33,8 +34,7 @@ def run(options: argparse.Namespace) -> int:
             anyio.run(_use, options.use) if options.use else anyio.run(_show, options.provider, options.json)
         )
     except AppError as error:
-        print_error("models", error)
-        return 1
+        return print_error("models", error)
 
 
 SHOWN = 5  # models listed for each provider; with a PROVIDER argument all are listed
@@ -47,12 +47,11 @@ async def _show(provider: str, as_json: bool) -> int:
     from agent_ls.services.models.service import provider_title, server_title
     from agent_ls.services.settings.layers import user_endpoints
 
-    reached = [
-        r for r in await reach_all(load_credentials(), user_endpoints()) if provider in ("", r.provider)
-    ]
+    with waiting_line("Asking providers for their models"):
+        found = await reach_all(load_credentials(), user_endpoints())
+    reached = [one for one in found if provider in ("", one.provider)]
     if not reached:
-        print_error("models", unknown_provider(provider))
-        return 1
+        return print_error("models", unknown_provider(provider))
     if as_json:
         print_json(map(_as_json, reached))
         return 0

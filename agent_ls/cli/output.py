@@ -5,6 +5,7 @@ failed write in one sentence.
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import json
 import os
@@ -42,11 +43,12 @@ def print_json(rows: Iterable[Mapping[str, object]]) -> None:
         print(json.dumps(row, ensure_ascii=False))
 
 
-def print_error(command: str, error: AppError) -> None:
-    """Print an error of a command, and below it what to do."""
+def print_error(command: str, error: AppError) -> int:
+    """Print an error of a command, and below it what to do. Returns the exit code of the command."""
     print(f"agent-ls {command}: {error}", file=sys.stderr)
     if error.hint:
         print(f"  {error.hint}", file=sys.stderr)
+    return 2 if error.is_usage else 1
 
 
 def escaped_json(text: str) -> str:
@@ -57,23 +59,37 @@ def escaped_json(text: str) -> str:
 class CheckedOutput(io.TextIOBase):
     """A text stream that writes `clean(text)` to `stream`, and raises OutputError if the write fails.
 
-    `names_command` becomes True as soon as written text mentions an `agent-ls` command.
+    `is_lossy`: after a failed write, all text is dropped instead. `names_command` becomes True as soon as written
+    text mentions an `agent-ls` command.
     """
 
-    def __init__(self, stream: TextIO, clean: Callable[[str], str]) -> None:
+    def __init__(self, stream: TextIO, clean: Callable[[str], str], *, is_lossy: bool = False) -> None:
         self._stream = stream
         self._clean = clean
+        self._is_lossy = is_lossy
         self.names_command = False
 
     def write(self, text: str) -> int:
         self.names_command |= "`agent-ls " in text
-        with _checked_writes():
+        with self._checked():
             self._stream.write(self._clean(text))
         return len(text)
 
     def flush(self) -> None:
-        with _checked_writes():
+        with self._checked():
             self._stream.flush()
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if self._is_lossy:
+                _redirect_to_null(self._stream)
+            elif isinstance(error, BrokenPipeError):
+                raise  # the reader has closed the pipe
+            else:
+                raise OutputError(error.strerror or str(error)) from error
 
     def isatty(self) -> bool:
         return self._stream.isatty()
@@ -93,16 +109,6 @@ class CheckedOutput(io.TextIOBase):
         return self._stream.encoding
 
 
-@contextmanager
-def _checked_writes() -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise  # the reader has closed the pipe
-    except OSError as error:
-        raise OutputError(error.strerror or str(error)) from error
-
-
 def _no_note() -> str:
     return ""
 
@@ -120,7 +126,8 @@ def run_checked(
     if sys.stdout is None:
         return _report_failure("it is closed")
     stdout, stderr = sys.stdout, sys.stderr
-    outputs = (CheckedOutput(stdout, clean), CheckedOutput(stderr, clean))
+    # A command does its work also if nobody can read its messages, as with a closed standard error.
+    outputs = (CheckedOutput(stdout, clean), CheckedOutput(stderr, clean, is_lossy=True))
     sys.stdout, sys.stderr = (cast("TextIO", output) for output in outputs)
     try:
         try:
@@ -138,6 +145,22 @@ def run_checked(
         return _report_failure(str(found)) if isinstance(found, OutputError) else 1
     finally:
         sys.stdout, sys.stderr = stdout, stderr
+
+
+def report_disk(error: OSError) -> int:
+    """Report a deleted current folder, or a disk that takes no file. Returns the exit code, 0 for another cause."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        print("agent-ls: the current folder was deleted: change to a folder that exists", file=sys.stderr)
+        return 2
+    has_no_temporary = error.errno == errno.ENOENT and not error.filename  # raised by `tempfile`
+    if not has_no_temporary and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return 0
+    where = f": {error.filename}" if error.filename else ""
+    print(f"agent-ls: a file cannot be written: {error.strerror}{where}", file=sys.stderr)
+    print("  free some space on the disk, or set TMPDIR to a folder that you may write", file=sys.stderr)
+    return 1
 
 
 def _report_failure(why: str) -> int:

@@ -32,10 +32,17 @@ def run(options: argparse.Namespace) -> int:
     try:
         address = parse_address(options.port)
         return anyio.run(partial(run_panel, address, load_page(), Path.cwd(), partial(_announce, opens)))
-    except (HomeStartError, ListenError, PageMissingError) as error:
-        print(f"agent-ls: {error}", file=sys.stderr)
+    except ListenError as error:
+        print(f"agent-ls panel: {error}", file=sys.stderr)
+        return 2
+    except (HomeStartError, PageMissingError) as error:
+        print(f"agent-ls panel: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"agent-ls: the panel could not be started: {error.strerror or error}", file=sys.stderr)
+        where = f": {error.filename}" if error.filename else ""
+        print(
+            f"agent-ls panel: the panel could not be started: {error.strerror or error}{where}",
+            file=sys.stderr,
+        )
     return 1
 
 

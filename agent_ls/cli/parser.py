@@ -8,29 +8,59 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from agent_ls.near_names import did_you_mean, nearest
+from agent_ls.cli.other_words import OTHER_OPTIONS, same_action
+from agent_ls.near_names import nearest
 from agent_ls.patterns import regex
 
 _MISSING = regex(r"the following arguments are required: (?P<names>.+)")
 _AMBIGUOUS = regex(r"ambiguous option: (?P<given>\S+) could match (?P<known>.+)")
 _CHOICE = regex(r"argument (?P<name>[^:]+): invalid choice: (?P<given>.+?) \(choose from", re.DOTALL)
 _VALUE = regex(r"argument (?P<name>[^:]+): invalid (?P<kind>\w+) value: (?P<given>.+)", re.DOTALL)
+_SHORT = regex(r"-[A-Za-z]")
+_UNBROKEN: Any = {"break_on_hyphens": False, "break_long_words": False}
 _NO_VALUE = regex(r"argument (?P<name>[^:]+): expected (?:one|at least one) argument")
 
 
+class _Help(argparse.HelpFormatter):
+    """Breaks lines between words only: a command or a path with a hyphen could not be copied from two lines."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return self._fill_text(text, width, "").splitlines()
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        import textwrap  # imported here, because only a help page needs it
+
+        return "\n".join(
+            textwrap.fill(line, width, initial_indent=indent, subsequent_indent=indent, **_UNBROKEN)
+            for line in text.splitlines()
+        )
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are short, and which names the command that has an unknown option."""
+    """A parser whose errors are short, and which names the command that has an unknown option.
+
+    `hint` is what to do about an unknown option that is like none of the options; by default their list.
+    """
+
+    hint = ""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"formatter_class": _Help, **options})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse the arguments. Arguments that this parser does not know are an error of its own command."""
         self._given: Sequence[str] = sys.argv[1:] if args is None else args
         found, others = super().parse_known_args(args, namespace)
         if others:
-            self.fail(*self._about_others(others))
+            self.refuse(others)
         return found, others
 
     def error(self, message: str) -> NoReturn:
         self.fail(*self._about(message))
+
+    def refuse(self, others: Sequence[str]) -> NoReturn:
+        """End with the error about arguments that this command does not have."""
+        self.fail(*self._about_others(others))
 
     def fail(self, words: str, hint: str = "") -> NoReturn:
         """End with this error."""
@@ -48,11 +78,13 @@ class Parser(argparse.ArgumentParser):
                 if chosen
                 else f"`{self.prog} --help` shows how it is written"
             )
-            return f"{_word(names)} is missing", hint
+            verb = "are" if ", " in names else "is"
+            return f"{_word(names)} {verb} missing", hint
         if found := _CHOICE.match(message):
-            return f"there is no {_word(found['name'])} {found['given']}", _hint(
-                found["given"].strip("'"), self._choices(found["name"])
-            )
+            hint = _hint(found["given"].strip("'"), self._choices(found["name"]))
+            may_be_prompt = found["name"].startswith("--") and self._needs_no_value(found["name"])
+            hint += "; without one of them, write the option after the prompt" if may_be_prompt else ""
+            return f"there is no {_word(found['name'])} {found['given']}", hint
         if found := _AMBIGUOUS.fullmatch(message):
             known = found["known"].replace(", ", " or ")
             return f"there is no option {found['given']}", f"did you mean {known}?"
@@ -67,17 +99,29 @@ class Parser(argparse.ArgumentParser):
         """Return what is wrong with arguments that are too many, and what to do."""
         options = [word.partition("=")[0] for word in others if word.startswith("-")]
         if options:
-            near = nearest(options[0], self._option_string_actions, 0.75)
-            return f"there is no option {options[0]}", f"did you mean {near}?" if near else ""
+            return f"there is no option {options[0]}", self._hint_for_option(options[0])
         if any(action.dest == "prompt" for action in self._actions):
             return "the prompt is more than one argument", "write it in quotation marks"
         return f"{' '.join(others)!r} is too much", f"`{self.prog} --help` shows how it is written"
 
+    def _hint_for_option(self, option: str) -> str:
+        """Return what to write in place of an option that this command does not have; "" if nothing is like it."""
+        known = self._option_string_actions
+        other = OTHER_OPTIONS.get(option, "")
+        if other.partition(" ")[0] in known:
+            return f"did you mean {other}?"
+        near = nearest(option, known) if option.startswith("--") else ""  # one letter is like any other
+        return f"did you mean {near}?" if near else self.hint
+
     def _is_unknown(self, word: str) -> bool:
         option = word.partition("=")[0]
-        return option.startswith("--") and not any(
-            it.startswith(option) for it in self._option_string_actions
-        )
+        known = self._option_string_actions
+        if not option.startswith("--"):
+            return bool(_SHORT.match(option)) and option[:2] not in known
+        return not any(it.startswith(option) for it in known)
+
+    def _needs_no_value(self, option: str) -> bool:
+        return self._option_string_actions[option].nargs == argparse.OPTIONAL
 
     def _choices(self, name: str) -> list[str]:
         """Return the values of the argument that argparse calls `name`; none if it takes any value."""
@@ -96,8 +140,8 @@ def positive(text: str) -> int:
 
 def _hint(given: str, choices: Iterable[str]) -> str:
     known = list(choices)
-    hints = (f"choose one of {', '.join(known)}", did_you_mean(given, known, 0.5))
-    return "; ".join(filter(None, hints))
+    near = nearest(given, known) or same_action(given, known)
+    return f"choose one of {', '.join(known)}" + (f"; did you mean {near}?" if near else "")
 
 
 def _word(name: str) -> str:

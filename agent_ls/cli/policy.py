@@ -7,12 +7,8 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_ls.cli.output import add_json_option, print_json, to_single_row
-
-if TYPE_CHECKING:
-    from agent_ls.services.settings.model import Settings
 
 MODES = ("plan", "ask", "edits", "full")
 
@@ -55,8 +51,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _explain(line: str, mode: str | None) -> int:
     from agent_ls.services.permissions.explain import explain_command
+    from agent_ls.services.settings.layers import user_settings
 
-    for said in explain_command(line, str(Path().resolve()), (mode,) if mode else MODES, _settings().paths):
+    for said in explain_command(
+        line, str(Path().resolve()), (mode,) if mode else MODES, user_settings().paths
+    ):
         print(to_single_row(said))
     return 0
 
@@ -65,9 +64,10 @@ def _log(*, as_json: bool) -> int:
     from dataclasses import asdict
 
     from agent_ls.doctor.unasked import list_unasked
+    from agent_ls.services.settings.layers import user_settings
     from agent_ls.services.settings.state_folder import state_folder
 
-    found = list(list_unasked(str(Path().resolve()), state_folder(), _settings()))
+    found = list(list_unasked(str(Path().resolve()), state_folder(), user_settings()))
     for one in found:
         since = f", since {one.decided}" if one.decided else ""
         print(
@@ -78,13 +78,6 @@ def _log(*, as_json: bool) -> int:
     if not found and not as_json:
         print("nothing runs in this folder without a question, except read-only commands")
     return 0
-
-
-def _settings() -> Settings:
-    from agent_ls.services.settings.layers import user_layer
-    from agent_ls.services.settings.model import parse_settings
-
-    return parse_settings(user_layer()[0])[0]
 
 
 def _list(*, show_all: bool, as_json: bool) -> int:

@@ -30,8 +30,7 @@ def run(options: argparse.Namespace) -> int:
         if options.write:
             _write(options.write, str(recording.header["workspaceFolder"]), result.files)
     except AppError as error:
-        print_error("replay", error)
-        return 2 if error.is_usage else 1
+        return print_error("replay", error)
     for words in result.differences:
         print(f"differs: {words}", file=sys.stderr)
     outcome = "as recorded" if not result.differences else f"{len(result.differences)} differences"

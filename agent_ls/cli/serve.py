@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent_ls.cli.waiting import name_client
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -41,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
     address = options.tcp if options.ws is None else options.ws
     if address is not None:
         return _listen(address, options)
+    name_client("serve", "an editor", "installation")
     from agent_ls.server.start import main
 
     return main(options.token_file)
@@ -54,16 +57,20 @@ def _listen(address: str, options: argparse.Namespace) -> int:
     from agent_ls.server.transport.tcp import ListenError, parse_address, read_token
 
     try:
+        where = parse_address(address)
         if not options.token_file:
             raise ListenError("name a file for the token: --token-file FILE; it is created if it is missing")
         path = Path(options.token_file).absolute()
-        where = parse_address(address)
         read_token(path)
         return anyio.run(_listener(options, where, path))
     except ListenError as error:
-        print(f"agent-ls: {error}", file=sys.stderr)
+        print(f"agent-ls serve: {error}", file=sys.stderr)
+        return 2
     except OSError as error:
-        print(f"agent-ls: {address} cannot be used for listening: {error.strerror or error}", file=sys.stderr)
+        print(
+            f"agent-ls serve: {address} cannot be used for listening: {error.strerror or error}",
+            file=sys.stderr,
+        )
     return 1
 
 

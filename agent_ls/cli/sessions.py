@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--output", type=Path, metavar="FILE", help="a new file (default: standard output)")
     delete = actions.add_parser("delete", help="delete sessions from the disk; project files are not touched")
-    delete.add_argument("ids", nargs="*", metavar="ID")
+    delete.add_argument("ids", nargs="*", default=[], metavar="ID")
     delete.add_argument("--everything", action="store_true", help="delete every session of every folder")
     delete.add_argument(
         "--force", action="store_true", help="delete a session even if its changes still await a decision"
@@ -101,11 +101,12 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _ACTIONS[options.action or "list"](StoredSessions(), options)
     except AppError as error:
-        print_error("sessions", error)
-        return 2 if error.is_usage else 1
+        return print_error("sessions", error)
 
 
 def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
+    from agent_ls.display.words import local_minute  # imported here: it loads the events
+
     is_all, limit = getattr(options, "all", False), max(getattr(options, "limit", 20), 1)
     if getattr(options, "running", False):
         return _list_running(kept, options, limit)
@@ -118,7 +119,7 @@ def _list(kept: StoredSessions, options: argparse.Namespace) -> int:
         owner = f"  [open in {it.owner}]" if it.owner else ""
         header, updated, title = it.stored.header, it.stored.updated, it.stored.title
         model = f"{header.provider}/{header.model}"
-        print(to_single_row(f"{header.session_id}  {updated}  {model}  {title}{owner}"))
+        print(to_single_row(f"{header.session_id}  {local_minute(updated)}  {model}  {title}{owner}"))
     if not found:
         print("no stored sessions" + ("" if is_all else " for this folder (--all lists all folders)"))
         for path in () if is_all else kept.find_moved(Path().resolve()):

@@ -83,12 +83,12 @@ def run(options: argparse.Namespace) -> int:
         print("\n\n".join(filter(None, texts)) or "The model is sent no skills.")
     else:
         _print_list(found.found, kinds.found.values())
-    for problem in (*found.problems, *kinds.problems):
+    problems = (*found.problems, *kinds.problems)
+    for problem in problems:
         print(to_single_row(f"✗ {problem}"), file=sys.stderr)
     if options.json:
-        return 0
-    is_empty = not (found.found or found.problems or kinds.found or kinds.problems)
-    if is_empty and not options.catalogue:
+        return 1 if problems else 0
+    if not (found.found or kinds.found or problems or options.catalogue):
         print(
             f"There are no skills. Write one in {state_folder() / 'skills'}/NAME/SKILL.md; see `agent-ls docs skills`."
         )
@@ -96,4 +96,4 @@ def run(options: argparse.Namespace) -> int:
         print(
             "The project in this folder has skills of its own; they are ignored until you trust the folder."
         )
-    return 0
+    return 1 if problems else 0

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from agent_ls.cli.output import add_json_option, print_json, to_single_row
+from agent_ls.cli.output import add_json_option, print_error, print_json, to_single_row
 
 VERBS = {
     "add": ("trusted", "trust a folder whose files come from you or from somebody you know"),
@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     from agent_ls.environments.remote.place import is_place_name
     from agent_ls.services.clock import SystemClock
     from agent_ls.services.permissions.trust import trusted_by_variable
-    from agent_ls.services.settings.state_folder import state_folder
+    from agent_ls.services.settings.state_folder import not_stored, state_folder
     from agent_ls.store.trust import TrustStore
 
     store = TrustStore(state_folder())
@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
             print(to_single_row(f"{known.trust:10}  {known.path}  (since {known.decided})"))
         for place in trusted_by_variable():
             print(to_single_row(f"{'trusted':10}  {place} and below  (AGENT_LS_TRUSTED_FOLDERS)"))
+        if not store.folders() and not trusted_by_variable():
+            print("you have not decided about any folder: `agent-ls trust add` trusts this one")
         return 0
     named, (trust, _) = str(options.folder), VERBS[options.verb]
     folder = named if is_place_name(named) else str(options.folder.absolute())
@@ -59,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
             return 0 if was_known else 1
         store.store_decision(folder, "trusted" if trust == "trusted" else "restricted", SystemClock().now())
     except OSError as error:
+        if error.filename != folder:
+            return print_error("trust", not_stored("the decision", error))
         print(f"agent-ls trust: {folder}: {error.strerror or error}", file=sys.stderr)
         return 2
     print(f"{trust}: {folder}")

@@ -16,6 +16,16 @@ EACH_S = 1.0
 _CLEAR_LINE = "\r\x1b[K"
 
 
+def name_client(command: str, client: str, page: str) -> None:
+    """Say what a server waits for, if its standard input is a terminal: the user has started it by hand."""
+    if sys.stdin.isatty() and sys.stderr is not None:
+        print(
+            f"agent-ls {command}: {client} has to start this command and write to its standard input.\n"
+            f"  `agent-ls docs {page}` says how to set it up. Ctrl-C ends this command.",
+            file=sys.stderr,
+        )
+
+
 @contextmanager
 def waiting_line(
     what: str, out: TextIO | None = None, *, first_s: float = FIRST_S, each_s: float = EACH_S

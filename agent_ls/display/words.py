@@ -163,5 +163,8 @@ def item_line(body: Body) -> ItemLine | None:
 
 
 def local_minute(timestamp: str) -> str:
-    """Return a time of the log in the time zone of this machine, without seconds."""
-    return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
+    """Return a time of the log in the time zone of this machine, without seconds; other texts as they are."""
+    try:
+        return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):
+        return timestamp

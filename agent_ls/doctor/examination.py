@@ -39,7 +39,7 @@ from agent_ls.services.permissions.read_only_sandbox import ReadOnlySandbox
 from agent_ls.services.permissions.session_sandbox import SessionSandbox
 from agent_ls.services.permissions.trust import TRUST_VARIABLE, read_trust, trusted_by_variable
 from agent_ls.services.settings.model import SandboxSettings, Settings, ToolPackSettings
-from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.services.settings.state_folder import not_stored, state_folder
 
 SHOWN_MODELS = 5
 PROGRAM_S = 10.0
@@ -158,13 +158,14 @@ async def _check_read_only(settings: Settings) -> DoctorFinding:
 
 def _check_state() -> DoctorFinding:
     folder = state_folder()
-    hint = "set AGENT_LS_STATE_DIR to a folder that you may write"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(4096))  # a full disk still creates files
             mode = folder.stat().st_mode & 0o777
     except OSError as error:
-        return DoctorFinding("state", "bad", f"{folder} cannot be written: {error.strerror or error}", hint)
+        problem = not_stored("sessions", error, folder)
+        return DoctorFinding("state", "bad", f"{problem}: {folder}", problem.hint)
     free = shutil.disk_usage(folder).free // (1024 * 1024)
     if os.name == "posix" and mode & 0o077:
         return DoctorFinding(

@@ -92,13 +92,15 @@ class DirEntry:
     """An entry of a folder.
 
     `name` is a path relative to the listed folder, separated by `/`. `size_bytes` is None for folders. `is_tracked`:
-    git shows the file even if an ignore file matches it.
+    git shows the file even if an ignore file matches it. `is_hidden_above`: an ignore file above the working directory,
+    or the user's own, hides the entry, unless one below shows it again.
     """
 
     name: str
     is_dir: bool
     size_bytes: int | None
     is_tracked: bool = False
+    is_hidden_above: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +239,9 @@ class CommandOptions:
     `env_vars` are added to the variables that the command inherits. Rules for inherited variables (such as
     the removal of secrets) do not apply to `env_vars`.
 
-    - `attribution`: the call that runs the command; file changes by the command are attributed to it. Only a
-    command that belongs to a tool call is displayed in a terminal. While the command waits there for input, its
-      time limit is paused for some minutes.
+    - `attribution`: the call that runs the command. On this machine, file changes by the command are attributed to it;
+      in an environment of a program, nobody looks for them. Only a command that belongs to a tool call is displayed in
+      a terminal. While the command waits there for input, its time limit is paused for some minutes.
     - `shown`: text displayed instead of the command, "" for the command itself.
     - `argv`: a program with its arguments, started without a shell. The `command` argument then has the
       same words, quoted for a POSIX shell.

@@ -30,6 +30,7 @@ from agent_ls.environments.errors import (
     UnsupportedError,
 )
 from agent_ls.environments.tree import FileTree, TreeEnvironment, parents
+from agent_ls.own_code import WrongValueError
 from agent_ls.paths import is_within
 
 T = TypeVar("T")
@@ -59,8 +60,8 @@ class BasicEnvironment(TreeEnvironment):
     async def files(self) -> Mapping[str, bytes]:
         """Return the contents of all files, newest first, by their path relative to the working directory.
 
-        Called for each read and search, so keep what is slow to get. A path that leads out of the working directory is
-        left out, with a warning in the log.
+        Called for each read and search, and once when a message begins, so keep what is slow to get. A path that leads
+        out of the working directory is left out, with a warning in the log.
         """
 
     def platform(self) -> str:
@@ -82,7 +83,7 @@ class BasicEnvironment(TreeEnvironment):
         if type(self).save is BasicEnvironment.save:
             raise AccessDeniedError(writes[0].path, f"the {self.name} is only read")
         async with self._saving:
-            tree = await self._tree()
+            tree = await self._read_tree()
             states = self._check_writes(tree, writes)
             changes = {
                 search.shown_path(state.path, self._root): state.after
@@ -90,7 +91,7 @@ class BasicEnvironment(TreeEnvironment):
                 if state.before != state.after
             }
             if changes:
-                await _awaited("save", self.save(changes))
+                await self._awaited("save", self.save(changes))
         return states
 
     # --- commands
@@ -103,15 +104,24 @@ class BasicEnvironment(TreeEnvironment):
     async def start_process(self, command: str, options: CommandOptions) -> ProcessInfo:
         raise UnsupportedError(f"Background processes cannot be started in the {self.name}.")
 
-    async def _tree(self) -> FileTree:
-        found = await _awaited("files", self.files())
-        if not _are_contents(found) and (misuse := find_misuse("files()", found, Mapping[str, bytes])):
-            raise TypeError(": ".join(misuse))
+    async def _read_tree(self) -> FileTree:
+        found = await self._awaited("files", self.files())
+        if not _are_contents(found) and (misuse := find_misuse("the result", found, Mapping[str, bytes])):
+            raise WrongValueError(": ".join(misuse), self._place("files"))
         placed = {self._resolve(path): content for path, content in found.items()}
         files = {path: it for path, it in placed.items() if is_within(path, self._root, "/")}
         if len(files) < len(placed):
             self._say_left_out(found)
         return FileTree(files, {self._root, *(parent for path in files for parent in parents(path))})
+
+    def _place(self, method: str) -> str:
+        return f"{type(self).__name__}.{method}"
+
+    async def _awaited(self, name: str, result: Awaitable[T]) -> T:
+        """Return the result of a method that the program wrote, perhaps as a plain function."""
+        if not inspect.isawaitable(result):
+            raise WrongValueError(f"it is no async function: write `async def {name}`", self._place(name))
+        return await result
 
     def _say_left_out(self, found: Mapping[str, bytes]) -> None:
         """A path such as "../../etc/passwd" leads out of the folder: such a file does not exist here."""
@@ -148,10 +158,3 @@ def _are_contents(found: object) -> bool:
     return (
         isinstance(found, dict) and {*map(type, found)} <= {str} and {*map(type, found.values())} <= {bytes}
     )
-
-
-async def _awaited(name: str, result: Awaitable[T]) -> T:
-    """Return the result of a method that the program wrote, perhaps as a plain function."""
-    if not inspect.isawaitable(result):
-        raise TypeError(f"{name}() is no async function: write `async def {name}`")
-    return await result

@@ -204,6 +204,10 @@ class EditorEnvironment(FrontingEnvironment):
         path = document.path
         target = self._move_of(plan, deletion)
         if target is None:
+            if any(
+                write.mode_from and self._absolute(write.mode_from) == path for write in plan.rest.values()
+            ):
+                return {}  # moved with changes: the new file still needs the permission bits of this one
             last = await self._host.delete_file(document)
             if await self._on_disk(path) is not None:
                 return {}

@@ -216,3 +216,12 @@ def touched_files(effect: Effect) -> tuple[str, ...]:
             return tuple(file.path for file in files)
         case _:
             return ()
+
+
+AskCause: TypeAlias = Literal[
+    "mode", "outside", "sensitive", "danger", "unclear", "network", "sandbox", "trust", "tool", "hook"
+]
+"""Why an effect needs approval: the mode asks about all of its kind; paths outside of the workspace; sensitive files;
+an effect that is hard to undo; agent-ls cannot tell what it does; it uses the network; it runs without a sandbox or
+confinement; a folder, server or changed tool that nobody has approved; the tool's category; a hook wants it.
+"""

@@ -23,24 +23,50 @@ from agent_ls.patterns import regex
 MAX_CHOICES = 4
 """Components of a glob with two readings, for which all combinations are tried. With more: all names, or none."""
 
+MAX_RANGE = 1_000
+"""Members of a range such as `{1..9}`."""
+
 _NEXT_EXCLUDED = regex(r"\s+(?=!)")
 _WILDCARD = regex(r"[*?\[{\\]")
 _TOKEN = regex(r"(\\.)|([\[\]{},])", re.DOTALL)
 _OF_A_NAME = regex(r"\[|\{[^,{}/]*\}")
+_RANGE = regex(
+    r"\\.|\[[^]]+\]|\{(?:(?P<first>-?\d{1,9})\.\.(?P<last>-?\d{1,9})"
+    r"|(?P<begin>[a-z])\.\.(?P<end>[a-z])|(?P<Begin>[A-Z])\.\.(?P<End>[A-Z]))(?:\.\.-?(?P<step>\d{1,9}))?\}",
+    re.DOTALL | re.ASCII,
+)
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
     """Compile a glob to a regular expression for whole paths with `/`.
 
-    Supports `*`, `?`, `[a-z]`, `{a,b}`, `\\x`, and `**` as a component.
+    Supports `*`, `?`, `[a-z]`, `{a,b}`, `{1..9}`, `\\x`, and `**` as a component.
 
     Raises:
         InvalidPatternError
     """
+    written = _RANGE.sub(lambda found: _members(found, pattern), unicodedata.normalize("NFC", pattern))
     try:
-        return re.compile(_translate(unicodedata.normalize("NFC", pattern)), re.DOTALL)
+        return re.compile(_translate(written), re.DOTALL)
     except re.error as error:
         raise InvalidPatternError(pattern, str(error)) from error
+
+
+def _members(found: re.Match[str], pattern: str) -> str:
+    """Write a range as alternatives, as shells do: `{08..10}` is `{08,09,10}`. Other text stays as it is."""
+    first, last, step = found["first"], found["last"], int(found["step"] or 1) or 1
+    letters = found["begin"] or found["Begin"]
+    if first is None and letters is None:
+        return found[0]
+    start, end = (ord(letters), ord(found["end"] or found["End"])) if letters else (int(first), int(last))
+    numbers = range(start, end + 1, step) if start <= end else range(start, end - 1, -step)
+    if len(numbers) > MAX_RANGE:
+        raise InvalidPatternError(pattern, f"the range {found[0]} has more than {MAX_RANGE} members")
+    if letters:
+        return "{" + ",".join(map(chr, numbers)) + "}"
+    is_padded = any(re.match(r"-?0\d", text) for text in (first, last))
+    width = max(len(first), len(last)) if is_padded else 0
+    return "{" + ",".join(f"{number:0{width}d}" for number in numbers) + "}"
 
 
 def _translate(pattern: str) -> str:

@@ -82,7 +82,7 @@ class MemoryEnvironment(TreeEnvironment):
     def os_version(self) -> str:
         return "memory"
 
-    async def _tree(self) -> FileTree:
+    async def _read_tree(self) -> FileTree:
         newest_first = sorted(self.files.items(), key=lambda named: -named[1].mtime)
         return FileTree({path: file.content for path, file in newest_first}, self.folders)
 

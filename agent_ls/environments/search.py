@@ -11,13 +11,15 @@ import posixpath
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from fnmatch import fnmatchcase
+from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import InvalidPatternError
+from agent_ls.environments.ignore_rules import rule_for_pathspec
 from agent_ls.paths import is_within
 from agent_ls.patterns import regex
 from agent_ls.text import decode, looks_binary, split_lines, strip_endings
@@ -39,6 +41,17 @@ _RIPGREP_ONLY = regex(r"\[:\^?[a-z]+:\]|\\[pP](?:\{[^}]*\}|\w)")
 # Finds `\n` or `\r\n` in a pattern that can match several lines, because files may have either kind of line ending.
 # Group 1 matches brackets and other escapes, which stay unchanged.
 _LINE_END = regex(r"(?:\\r\??|\r)?(?:\\n|\n)|(\[(?:\\.|[^\]\\])*\]|\\.)", re.DOTALL)
+# The parts of a pattern that matter for flags in its middle: group 1 has the flags, group 2 a bracket or a bar.
+_FLAGS = regex(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\(\?([imsx]*-?[imsx]+)\)|([()|])|[^\\\[()|]+|.", re.DOTALL)
+_OPEN_CLASS = r"\[[!^]?\]?[^]\n]*"
+_MISREAD = regex(
+    rf"\A\ufeff|(?<!\\)(?:\\\\)*(?:\\ {{2,}}|\\\\ +)\r?$|{_OPEN_CLASS}(?:[\\/]|\[:)[^\n]*\]"
+    r"|\[(?P<one>.)-(?!(?P=one))[^]]\]",
+    re.MULTILINE,
+)
+_SEVERAL_PARTS = regex(r"^[^#\n]*[^\n/]/[^\n/ ]", re.MULTILINE)
+_SHOWN_AGAIN = regex(r"^!/?([^\n/]+/[^\n ][^\n]*)", re.MULTILINE)
+_ESCAPED_CLASS = regex(rf"{_OPEN_CLASS}[\\/][^\n]*\]")
 _BELOW = regex(r"/\*\*(/?) *$")
 # Finds what Python spells in another way than ripgrep. Group 1 matches brackets and other escapes, as above.
 _OTHER_SPELLING = regex(r"(\[(?:\\.|[^\]\\])*\]|\\[^<>k])|\\k<(\w+)>|(\\[<>]|\(\?<(?=[A-Za-z_]))", re.DOTALL)
@@ -75,9 +88,36 @@ def looks_around(pattern: str, options: GrepOptions) -> bool:
 
 
 def _in_python(pattern: str) -> str:
+    pattern = _with_scoped_flags(pattern)
     return _OTHER_SPELLING.sub(
         lambda found: found[1] or (f"(?P={found[2]})" if found[2] else _IN_PYTHON[found[3]]), pattern
     )
+
+
+def _with_scoped_flags(pattern: str) -> str:
+    """Write flags that hold for the rest of a group, as `(?i)` in `a(?i)b|c`, with groups: `a(?i:b)|(?i:c)`.
+
+    Python knows such flags only at the begin.
+    """
+    parts = [*_FLAGS.finditer(pattern)]
+    if all(it[1] is None or (it.start() == 0 and "-" not in it[1]) for it in parts):
+        return pattern
+    out: list[str] = []
+    flags: list[list[str]] = [[]]  # of each open group, the flags that hold in it
+    for part in parts:
+        ends, begins = ")" * len(flags[-1]), "".join(f"(?{it}:" for it in flags[-1])
+        if part[1] is not None:
+            flags[-1].append(part[1])
+            out.append(f"(?{part[1]}:")
+        elif part[2] == "(":
+            flags.append([])
+            out.append("(")
+        elif part[2] == ")" and len(flags) > 1:
+            flags.pop()
+            out.append(f"{ends})")
+        else:
+            out.append(f"{ends}|{begins}" if part[2] == "|" else part[0])
+    return "".join(out) + ")" * len(flags[0])
 
 
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
@@ -181,9 +221,20 @@ def _walk(tree: Tree, folder: str, known: list[_Rules]) -> Iterator[str]:
             yield path
 
 
-def _ignored(rules: list[_Rules], path: str, is_dir: bool) -> bool:
+def is_hidden_folder(tree: Tree, root: str, folder: str) -> bool:
+    """Return whether the ignore files from `root` down hide `folder` or a folder between them."""
+    rules: list[_Rules] = []
+    for above, step in pairwise([*folders_between(root, folder), folder]):
+        own = _rules(tree, above, tree.entries(above))
+        rules += [own] if own else []
+        if _ignored(rules, step, True):
+            return True
+    return False
+
+
+def _ignored(rules: list[_Rules], path: str, is_dir: bool, *, default: bool = False) -> bool:
     outcomes = (r.is_hidden(path, is_dir) for r in reversed(rules))
-    return next((hidden for hidden in outcomes if hidden is not None), False)
+    return next((hidden for hidden in outcomes if hidden is not None), default)
 
 
 def _rules(tree: Tree, folder: str, entries: Iterable[tuple[str, bool]]) -> _Rules | None:
@@ -209,7 +260,8 @@ def _read_rules(tree: Tree, folder: str, names: Iterable[str]) -> _Rules | None:
 
 def _lines_of(text: str) -> Iterator[str]:
     """Yield the rules in an ignore file, which may begin with a byte order mark."""
-    return filter(_is_rule, (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")))
+    lines = (line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n"))
+    return filter(_is_rule, map(rule_for_pathspec, lines))
 
 
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
@@ -230,36 +282,78 @@ def _is_rule(line: str) -> bool:
     """
     try:
         return bool(_spec([line]).patterns)
-    except ValueError:
+    except (ValueError, re.error):
         return False
 
 
-def marked_rules(tree: Tree, root: str) -> Callable[[str], bool]:
-    """Return a predicate: a rule of git in `root` or below hides a file, and the ignore file begins with
-    a byte order mark, behind which ripgrep does not know the first rule. Files without the mark hide nothing.
+def hides_too_much(rules: str, below: Sequence[str]) -> bool:
+    """Return whether ripgrep may not find files because it misreads an ignore file, in a search of a folder below it.
+
+    `below` has the names of the folders down to the searched one. ripgrep reads each character of a class as a member,
+    also an escape, and may not see a rule with several parts that shows files again.
     """
-    known: dict[str, tuple[_Rules, ...]] = {}
+    again = (found[1].split("/") for found in _SHOWN_AGAIN.finditer(rules)) if below else ()
+    return bool(_ESCAPED_CLASS.search(rules)) or any(_may_concern(parts, below) for parts in again)
 
-    def rules_of(folder: str) -> tuple[_Rules, ...]:
-        if folder not in known and not is_within(folder, root, "/"):
-            known[folder] = ()
-        if folder not in known:
-            outer = rules_of(posixpath.dirname(folder)) if folder != root else ()
-            names = [*([EXCLUDE_FILE] if folder == root else []), IGNORE_FILES[0]]
-            marked = (it for it in names if tree.text(posixpath.join(folder, it)).startswith("\ufeff"))
-            own = _read_rules(tree, folder, marked)
-            known[folder] = (*outer, own) if own else outer
-        return known[folder]
 
-    def is_hidden(path: str) -> bool:
-        folder = path[: path.rfind("/")] or "/"  # quick, because it is called for each file of a project
-        rules = known[folder] if folder in known else rules_of(folder)
-        if not rules:
+def _may_concern(parts: Sequence[str], below: Sequence[str]) -> bool:
+    """Return whether a rule may name something in the folder with these names, or below it."""
+    for part, name in zip(parts, below, strict=False):
+        if part == "**":
+            return True
+        if not fnmatchcase(name, part) and "\\" not in part:
             return False
-        steps = [*folders_between(root, path)[1:], path]
-        return any(_ignored([r for r in rules if is_within(it, r.base, "/")], it, it != path) for it in steps)
+    return True
 
-    return is_hidden
+
+@dataclass(slots=True)
+class MisreadRules:
+    """The ignore files in `root` and below that ripgrep misreads in a search of the folder `searched`.
+
+    ripgrep does not know the first rule behind a byte order mark, no escape before blanks at the end, and no escapes
+    and names in classes. It compares rules of several parts from folders above `searched` with a wrong path.
+    """
+
+    tree: Tree
+    root: str
+    searched: str
+    _rules: dict[str, tuple[_Rules, ...]] = field(default_factory=dict)
+    _hidden: dict[str, bool] = field(default_factory=dict)
+
+    def is_hidden(self, path: str) -> bool:
+        """Return whether such a file, with the ignore files below it, hides a file. Quick without such files."""
+        folder = path[: path.rfind("/")] or "/"
+        rules = self._rules[folder] if folder in self._rules else self._rules_of(folder)
+        return bool(rules) and (self._is_hidden_folder(folder) or _ignored([*rules], path, False))
+
+    def has_any(self, folders: Iterable[str]) -> bool:
+        """Return whether such a file may hide something in one of these folders."""
+        return any(self._rules_of(folder) for folder in folders)
+
+    def _rules_of(self, folder: str) -> tuple[_Rules, ...]:
+        if folder not in self._rules and not is_within(folder, self.root, "/"):
+            self._rules[folder] = ()
+        if folder not in self._rules:
+            outer = self._rules_of(posixpath.dirname(folder)) if folder != self.root else ()
+            of_git = [*([EXCLUDE_FILE] if folder == self.root else []), IGNORE_FILES[0]]
+            counts = bool(outer) or any(self._is_misread(folder, name) for name in of_git)
+            own = _read_rules(self.tree, folder, [*of_git, *IGNORE_FILES[1:]]) if counts else None
+            self._rules[folder] = (*outer, own) if own else outer
+        return self._rules[folder]
+
+    def _is_misread(self, folder: str, name: str) -> bool:
+        text = self.tree.text(posixpath.join(folder, name))
+        is_above = folder != self.searched and is_within(self.searched, folder, "/")
+        return bool(_MISREAD.search(text) or (is_above and _SEVERAL_PARTS.search(text)))
+
+    def _is_hidden_folder(self, folder: str) -> bool:
+        if folder == self.root or not is_within(folder, self.root, "/"):
+            return False
+        if folder not in self._hidden:
+            above = posixpath.dirname(folder)
+            rules = [*self._rules_of(above)]
+            self._hidden[folder] = self._is_hidden_folder(above) or _ignored(rules, folder, True)
+        return self._hidden[folder]
 
 
 def not_excluded(tree: Tree, files: Iterable[str], root: str) -> Iterator[str]:
@@ -284,10 +378,29 @@ def not_excluded(tree: Tree, files: Iterable[str], root: str) -> Iterator[str]:
                 yield file
 
 
-def hidden_entries(
-    texts: Mapping[str, Sequence[str]], top: str, entries: Iterable[tuple[str, bool]]
+def hidden_above(
+    tree: Tree, folder: str, root: str, top: str, entries: Sequence[tuple[str, bool]]
 ) -> set[str]:
-    """Return those of `entries` that are ignored or in an ignored folder.
+    """Return those of `entries` that the user's ignore file hides, or one from the folder `top` down to `root`, which
+    is not read itself.
+
+    `entries` are paths relative to `folder`, each with True for a folder. `folder` itself is not ignored.
+    """
+    between = folders_between(top, root)
+    outer = [_rules_of_user(tree, top), _rules_of_clone(tree, top) if between else None]
+    outer += [_rules(tree, above, tree.entries(above)) for above in between]
+    rules = [it for it in outer if it and not it.is_hidden(folder, True)]
+    named = ((name, posixpath.join(folder, name), is_dir) for name, is_dir in entries)
+    return {name for name, path, is_dir in named if rules and _ignored(rules, path, is_dir)}
+
+
+def hidden_entries(
+    texts: Mapping[str, Sequence[str]],
+    top: str,
+    entries: Iterable[tuple[str, bool]],
+    above: Collection[str] = (),
+) -> set[str]:
+    """Return those of `entries` that are ignored or in an ignored folder; those of `above` if no rule shows them.
 
     `entries` are paths relative to the folder `top`, each with True for a folder. A folder precedes its
     contents. `texts` maps `top`, the folders above it (`folders_between`) and the folders below it to the texts
@@ -298,8 +411,8 @@ def hidden_entries(
     hidden: set[str] = set()
     for name, is_dir in entries:
         path = posixpath.join(top, name)
-        above = sorted((r for r in rules if is_within(path, r.base, "/")), key=lambda r: len(r.base))
-        if posixpath.dirname(name) in hidden or _ignored(above, path, is_dir):
+        its = sorted((r for r in rules if is_within(path, r.base, "/")), key=lambda r: len(r.base))
+        if posixpath.dirname(name) in hidden or _ignored(its, path, is_dir, default=name in above):
             hidden.add(name)
     return hidden
 

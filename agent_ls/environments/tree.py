@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from agent_ls.environments import globs, search
 from agent_ls.environments.base import READ_LIMIT_BYTES, DirEntry, GrepOptions, GrepResult, ProcessInfo
 from agent_ls.environments.errors import FileTooLargeError, NotAFileError, NotAFolderError, PathNotFoundError
+from agent_ls.environments.read_once import read_once
 from agent_ls.environments.timed_search import grep_texts, run_timed
 
 
@@ -62,7 +63,12 @@ class TreeEnvironment(ABC):
         self._root = root
 
     @abstractmethod
-    async def _tree(self) -> FileTree: ...
+    async def _read_tree(self) -> FileTree:
+        """Return the files as they are now."""
+
+    async def _tree(self) -> FileTree:
+        """Return the files as they are now, or as they were at the first read of `files_read_once`."""
+        return await read_once(self, self._read_tree)
 
     async def initialize(self) -> None:
         return None

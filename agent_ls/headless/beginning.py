@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_ls.loop.calls.approval import asks_for_trust
 from agent_ls.loop.events.types import (
     ApprovalRequested,
     AssistantTextStart,
@@ -27,16 +28,18 @@ _HEADING = (SessionStart, UserInput, Warning)
 class Beginning:
     """Holds the heading of a transcript back until the model answers. `has_begun` says whether it has answered."""
 
-    def __init__(self, *, is_held: bool) -> None:
+    def __init__(self) -> None:
         self.has_begun = False
-        self._is_held = is_held
+        self._is_held = True
         self._is_failing = False
         self._out: list[str] = []
         self._err: list[str] = []
 
     def pass_on(self, event: SessionEvent, out: str, err: str) -> tuple[str, str]:
         """Return the texts to print now on both outputs: those of `event`, and those that were held back before."""
-        self.has_begun |= isinstance(event, _SIGNS)
+        # a question about the folder comes before the model is called
+        is_of_folder = isinstance(event, ApprovalRequested) and asks_for_trust(event)
+        self.has_begun |= isinstance(event, _SIGNS) and not is_of_folder
         if not self._is_held:
             return out, err
         if not self.has_begun and isinstance(event, _HEADING):
@@ -47,9 +50,9 @@ class Beginning:
             self._is_failing = True
             return out.lstrip("\n"), err
         if not self.has_begun and isinstance(event, Error):
-            self._out, self._is_held = [], False
-            return out.lstrip("\n"), "".join([err, *self._take(self._err)])
-        if not (out or err or self.has_begun):
+            self._out, self._err, self._is_held = [], [], False
+            return out.lstrip("\n"), err
+        if not (out or err or self.has_begun or is_of_folder):
             return "", ""
         self._is_held = False
         return "".join([*self._take(self._out), out]), "".join([*self._take(self._err), err])

@@ -14,7 +14,7 @@ from typing import TextIO
 import anyio
 import anyio.to_thread
 
-from agent_ls.headless.exec import RunOutcome
+from agent_ls.headless.outcome import RunOutcome
 from agent_ls.headless.style import style_for
 from agent_ls.headless.transcript import Transcript
 from agent_ls.llm.credentials import Credentials

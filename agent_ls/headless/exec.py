@@ -1,6 +1,4 @@
-"""Run one message of the user without an editor: `agent-ls exec`. The exit codes are part of the command's
-interface.
-"""
+"""Run one message of the user without an editor: `agent-ls exec`."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TextIO
 
@@ -16,11 +15,11 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.features.worktrees.worktree import Start
 from agent_ls.headless.allowed import allow_listed, answerer
 from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning
 from agent_ls.headless.findings import FindingsFormat, findings_text
+from agent_ls.headless.outcome import RunOutcome
 from agent_ls.headless.style import PLAIN, style_for
 from agent_ls.headless.terminal import BELL, Bell, Lines, TerminalLines
 from agent_ls.headless.transcript import Transcript
@@ -39,12 +38,11 @@ from agent_ls.loop.events.types import (
     ProcessingEnd,
     QuestionAsked,
     SessionStart,
-    ToolCallEnd,
-    TurnFacts,
-    TurnLimit,
     Warning,
 )
 from agent_ls.loop.ids import new_id
+from agent_ls.loop.questions import BadAnswerError
+from agent_ls.mcp.names import command_for
 from agent_ls.policy.situation import Mode
 from agent_ls.services.errors import AppError
 from agent_ls.services.logs import start_log
@@ -59,18 +57,12 @@ from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
 from agent_ls.system import (
-    INTERRUPTED,
     begin_collection,
     configure_output_encoding,
     handle_termination_signals,
     use_pidfd_watcher,
 )
 from agent_ls.text import strip_controls
-
-DONE, FAILED, USAGE, REFUSED, LIMIT = 0, 1, 2, 3, 4
-LOST = 5
-"""Exit code if `ends_at_loss` is set and the connection to the remote machine failed or was lost."""
-
 
 NO_EVIDENCE = (
     "no check passed after the last change: ask for one in the prompt, allow its command with `--allow`, or name "
@@ -116,67 +108,6 @@ class ExecOptions:
     report: Path | None = None
 
 
-LIMIT_OPTIONS = {
-    "tokens": " --max-tokens NUMBER",
-    "cost": " --max-cost NUMBER",
-    "time": " --max-seconds NUMBER",
-    "rounds": " --max-rounds NUMBER",
-    "turns": " --set maxTurns=NUMBER",
-}
-"""The option of `exec` that sets a limit, by the name of the limit in an event."""
-
-
-class RunOutcome:
-    """Computes the exit code from the events of a run.
-
-    With `requires_evidence`, a run that changed files fails unless a check passed after the last change.
-    """
-
-    def __init__(self, *, ends_at_loss: bool = False, requires_evidence: bool = False) -> None:
-        self._ends_at_loss = ends_at_loss
-        self._requires_evidence = requires_evidence
-        self.lacks_evidence = False
-        self.is_lost = False
-        self.failed = False
-        self.limit = self.option = ""
-        self.refused = False
-        self.interrupted = False
-
-    def see(self, envelope: Envelope) -> bool:
-        """Process an event. Returns True when the turn has ended."""
-        match envelope.event:
-            case Error():
-                self.failed = True
-            # Every refusal counts, even if the user was not asked (for example because the folder contains
-            # credentials).
-            case ToolCallEnd(error_kind="permission_denied"):
-                self.refused = True
-            case ToolCallEnd(error_kind=EnvironmentLostError.kind) if self._ends_at_loss:
-                self.is_lost = True
-                return True
-            case TurnLimit(limit=limit, message=message):
-                self.limit, self.option = message, LIMIT_OPTIONS.get(limit, "")
-            case TurnFacts() as facts:
-                self.lacks_evidence = self._requires_evidence and not facts.is_checked
-            case ProcessingEnd(reason=reason):
-                self.interrupted |= reason == "interrupted"
-                self.failed |= reason in ("error", "aborted")
-                self.refused |= reason == "refused"  # also a turn that a hook ended
-                self.limit = (self.limit or "a limit was reached") if reason == "limit" else ""
-                return True
-        return False
-
-    @property
-    def exit_code(self) -> int:
-        if self.interrupted:
-            return INTERRUPTED
-        if self.is_lost:
-            return LOST
-        if self.failed or self.lacks_evidence:
-            return FAILED
-        return LIMIT if self.limit else REFUSED if self.refused else DONE
-
-
 async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines | None = None) -> int:
     """Run one message of the user and return the exit code.
 
@@ -191,11 +122,15 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     manager = _create_manager(options, credentials)
     outcome = RunOutcome(ends_at_loss=options.ends_at_loss, requires_evidence=options.requires_evidence)
     refused: AppError | None = None
+    live: LiveSession | None = None
     play: _Play | None = None
     async with anyio.create_task_group() as group:
         await group.start(manager.run)
         try:
             live = await _open(manager, options)
+            if options.asks and manager.models.problem_of(live.session.profile.id):
+                # The first call fails, so nobody is asked about the folder before.
+                manager.trust.trusting = "kept"
             begin_collection()
             check_limits(options.own_settings, live.session.profile.registry)
             if options.findings:
@@ -211,15 +146,16 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
                 lines or TerminalLines(err, bell=options.bell != "off"),
             )
             await play.run()
-            if outcome.failed and not play.has_begun and not (options.resume or options.record):
-                with suppress(AppError):  # what cannot be deleted stays in the list of sessions
-                    await manager.delete_session(live.id, force=False)
+            if outcome.failed and not play.has_begun:
+                await _delete_new(manager, live, options)
             elif options.report:
                 await _write_report(manager, live, options.report)
             if options.findings:
                 _write_findings(manager, live, options.findings, out)
         except AppError as error:
             refused = error
+            if live and not (play and play.has_begun):
+                await _delete_new(manager, live, options)
         except BrokenPipeError:  # the reader of the output has closed it (`| head`)
             outcome.failed = True
             _close_output(out)
@@ -231,6 +167,13 @@ async def run_exec(options: ExecOptions, out: TextIO, err: TextIO, lines: Lines 
     if outcome.lacks_evidence:
         err.write(f"agent-ls exec: {NO_EVIDENCE}\n")
     return outcome.exit_code
+
+
+async def _delete_new(manager: SessionManager, live: LiveSession, options: ExecOptions) -> None:
+    """Delete the session of a run that could not begin. A resumed session and the source of a recording are kept."""
+    if not (options.resume or options.record):
+        with suppress(AppError):  # what cannot be deleted stays in the list of sessions
+            await manager.delete_session(live.id, force=False)
 
 
 def _create_manager(options: ExecOptions, credentials: Credentials) -> SessionManager:
@@ -286,8 +229,7 @@ def _wait_for_servers(settings: Settings) -> Settings:
 async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
     manager.owners.set_program_name("agent-ls exec")
     if options.resume:
-        live = await manager.open_session(options.resume)
-        live.approver.mode = options.mode
+        live = await manager.open_session(options.resume, mode=options.mode)
         live.approver.review = "after"  # the terminal has no review of hunks before they are applied
         return live
     return await manager.new_session(
@@ -303,7 +245,7 @@ async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunOutput:
     """The outputs of a run. `out` gets the transcript or the events, `err` messages for the user.
 
@@ -313,6 +255,16 @@ class RunOutput:
     out: TextIO
     err: TextIO
     secrets: Known = none_known
+
+    @cached_property
+    def is_split(self) -> bool:
+        """Whether a user who reads `err` may not see `out`: it goes to a file, or to another program."""
+        if self.out.isatty() or self.out is self.err:
+            return False
+        try:
+            return not os.path.sameopenfile(self.out.fileno(), self.err.fileno())
+        except (OSError, ValueError):  # not a file of the system
+            return True
 
 
 class _Play:
@@ -338,8 +290,9 @@ class _Play:
         self._transcript = Transcript(PLAIN if options.as_json else style)
         self._asking: dict[str, anyio.CancelScope] = {}
         self._unsent: AppError | None = None
-        self._beginning = Beginning(is_held=not options.as_json)
+        self._beginning = Beginning()
         self._rest: Subscription | None = None
+        self._is_named = False
 
     @property
     def has_begun(self) -> bool:
@@ -391,16 +344,23 @@ class _Play:
     def _answer_suspended_turn(self, group: TaskGroup) -> None:
         """Start answering requests and questions of a suspended turn, which continues before the new message runs."""
         for request in self._live.approver.pending():
-            self._show_waiting(request)
-            if self._options.asks:
-                group.start_soon(self._ask, request)
-            elif not asks_for_trust(request):  # only `--trust` and stored decisions trust the folder
-                # The mode and the rules of this run decide, which may differ from those of the session.
-                again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)
-                self._live.approver.answer(request.request_id, again)
+            group.start_soon(self._decide_waiting, request)
         for question in self._live.session.questions.pending():
             group.start_soon(self._reply, question)
         group.start_soon(self._decide_proposals)
+
+    async def _decide_waiting(self, request: ApprovalRequested) -> None:
+        """Decide about a request of an earlier process, unless the policy of this run refuses its call."""
+        approver = self._live.approver
+        if not await approver.approvals.is_to_answer(request.request_id):
+            return
+        self._show_waiting(request)
+        if self._options.asks:
+            await self._ask(request)
+        elif not asks_for_trust(request):  # only `--trust` and stored decisions trust the folder
+            # The mode and the rules of this run decide, which may differ from those of the session.
+            again = ApprovalAnswer("allow", decided_by=DECIDED_BY_POLICY)
+            approver.answer(request.request_id, again)
 
     def _report_end(self) -> None:
         """Print why the turn ended early, how to continue, and the session's id."""
@@ -415,8 +375,8 @@ class _Play:
         if self._outcome.limit:
             words = f'To continue: agent-ls exec --resume {session.id}{self._outcome.option} "go on"'
             err.write(f"agent-ls exec: {self._outcome.limit}\n  {words}\n")
-        if not self._options.as_json and (self.has_begun or not self._outcome.failed):
-            err.write(f"session {session.id}\n")
+        if self.has_begun or not self._outcome.failed:
+            self._name_session()
 
     async def tell_end(self) -> None:
         """Print the events after the turn, up to `session_end`. Call this when the session has ended."""
@@ -440,6 +400,7 @@ class _Play:
             self._unsent = error
             events.end()
             return
+        await self._live.warn_of_missing_files(self._options.prompt)
         text = f"{prompt}\n\n{attached.text}" if attached.text else prompt
         self._live.session.submit(text, images=attached.images, client_key=new_id("exec"))
 
@@ -470,12 +431,15 @@ class _Play:
         event, out, err = item.envelope.event, self._output.out, self._output.err
         text = self._transcript.feed(item.envelope)
         line = ""
-        if isinstance(event, Warning) and not out.isatty() and out is not err:
+        if isinstance(event, Warning | Error) and self._output.is_split:
             # The program that reads the output must not hide from the user that something is missing.
-            line = " ".join(strip_controls(event.message).split()) + "\n"
-        said = item.encoded.decode("utf-8") + "\n" if self._options.as_json else text
-        if problem := self._print(*self._beginning.pass_on(event, said, line)):
+            line = _line_for_user(event)
+        as_json = item.encoded.decode("utf-8") + "\n" if self._options.as_json else ""
+        said, line = self._beginning.pass_on(event, "" if as_json else text, line)
+        if problem := self._print(as_json or said, line):
             return problem
+        if self.has_begun and not err.isatty():  # a log has it even if the run is killed
+            self._name_session()
         is_on_terminal = out.isatty() and not self._options.as_json
         if self._options.asks and not is_on_terminal and isinstance(event, ApprovalRequested):
             err.write(_whole_question(event, text))  # the user must see what they approve
@@ -485,6 +449,13 @@ class _Play:
         if isinstance(event, ApprovalResolved) and (scope := self._asking.get(event.request_id)):
             scope.cancel()
         return None
+
+    def _name_session(self) -> None:
+        """Print the session's id once, for `--resume`. With --json each event has it."""
+        if not (self._is_named or self._options.as_json):
+            self._is_named = True
+            self._output.err.write(f"session {self._live.id}\n")
+            self._output.err.flush()
 
     def _print(self, said: str, line: str) -> BrokenPipeError | None:
         out, secrets, problem = self._output.out, self._output.secrets(), None
@@ -498,11 +469,20 @@ class _Play:
         return problem
 
     async def _show_heading(self) -> None:
-        """Print the heading after a while, if the model neither answers nor fails. A closed output is found by the next
-        event.
+        """Print the heading after a while, if the model neither answers nor fails, and the MCP servers that are waited
+        for. A closed output is found by the next event.
         """
         await anyio.sleep(SHOWN_AFTER_S)
         self._print(*self._beginning.heading())
+        made = self._live.servers.made if self._live.servers else []
+        slow = [server.name for servers in made for server in servers.servers if server.state == "starting"]
+        if slow and not self.has_begun:
+            limit_s = _wait_for_servers(self._options.settings).mcp.first_wait_ms / 1000
+            self._output.err.write(
+                f"agent-ls exec: waiting for the MCP server {', '.join(slow)}, at most {limit_s:g} s; "
+                f"{command_for('test', slow[0])} shows what it waits for\n"
+            )
+            self._output.err.flush()
 
     def _show_waiting(self, request: ApprovalRequested) -> None:
         """Print an approval request that an earlier process emitted, because this process receives no event for
@@ -546,13 +526,29 @@ class _Play:
         """Answer a question of the model with a line from the terminal. An empty line declines the question,
         and without `--ask` every question is declined.
         """
-        text = ""
-        if self._options.asks:
-            with anyio.CancelScope() as self._asking[question.question_id]:
-                text = await self._lines.ask("    your answer: ")
         by = "terminal" if self._options.asks else "headless"
-        answers = (text,) if text.strip() else ()
-        self._live.session.questions.answer(question.question_id, answers, declined=not answers, by=by)
+        while True:
+            text = ""
+            if self._options.asks:
+                with anyio.CancelScope() as self._asking[question.question_id]:
+                    text = await self._lines.ask("    your answer: ")
+            answers = (text,) if text.strip() else ()
+            try:
+                self._live.session.questions.answer(
+                    question.question_id, answers, declined=not answers, by=by
+                )
+                return
+            except BadAnswerError as error:
+                self._output.err.write(f"    {error}\n")
+
+
+def _line_for_user(event: Warning | Error) -> str:
+    """Return a warning as one line; an error as its reason and, in the next line, what to do."""
+    message = " ".join(strip_controls(event.message).split()) + "\n"
+    if isinstance(event, Warning):
+        return message
+    hint = " ".join(strip_controls(event.hint).split())
+    return f"agent-ls exec: {message}" + (f"  {hint}\n" if hint else "")
 
 
 def _whole_question(request: ApprovalRequested, text: str) -> str:

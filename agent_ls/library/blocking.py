@@ -83,7 +83,7 @@ class BlockingIterator(Iterator[T]):
         if item is ended:
             self._has_ended = True
             raise StopIteration
-        return item  # type: ignore[no-any-return]
+        return cast("T", item)
 
     def close(self) -> None:
         """Stop reading."""

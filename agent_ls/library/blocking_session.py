@@ -95,10 +95,12 @@ class BlockingSession:
 
     @property
     def is_busy(self) -> bool:
+        """Whether a turn runs or waits for an answer. Call `wait_until_idle()` instead of asking repeatedly."""
         return self._on_loop(lambda: self._session.is_busy)
 
     @property
     def state(self) -> State:
+        """IDLE, PROCESSING, CLOSED, or AWAITING_INPUT: the agent waits for an answer, or asked in its last text."""
         return self._on_loop(lambda: self._session.state)
 
     @property
@@ -112,15 +114,22 @@ class BlockingSession:
         return self._on_loop(lambda: self._session.cost_usd)
 
     @property
+    def known_cost_usd(self) -> float:
+        """Cost of the model calls so far whose price is known: a lower bound of the cost if `cost_usd` is None."""
+        return self._on_loop(lambda: self._session.known_cost_usd)
+
+    @property
     def queue(self) -> tuple[QueueItem, ...]:
         """The queued messages, in order."""
         return self._on_loop(lambda: self._session.queue)
 
     # --- turns
 
-    def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> Iterator[SessionEvent]:
+    def run(
+        self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = ""
+    ) -> Iterator[SessionEvent]:
         """Start a turn with the user message `text`, and return the events of the turn up to `ProcessingEnd`."""
-        return iterate_sync(self._on_loop(self._session.run, text, images=images))
+        return iterate_sync(self._on_loop(self._session.run, text, images=images, client_key=client_key))
 
     def events(self, *, since: int | None = None) -> Iterator[SessionEvent]:
         """Return all events from now on, of all turns, up to the end of the session; with `since` also earlier ones."""
@@ -128,6 +137,7 @@ class BlockingSession:
         return BlockingIterator(events, lambda: not self._session.is_busy or bool(self._session.pending()))
 
     ask = _waiting(AgentSession.ask)
+    wait_until_idle = _waiting(AgentSession.wait_until_idle)
     expand = _waiting(AgentSession.expand)
     send = _calling(AgentSession.send)
     steer = _calling(AgentSession.steer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,9 +14,12 @@ from agent_ls.library.hints import with_program_hints
 from agent_ls.llm.attachments import with_file_now
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import ImagePart
+from agent_ls.near_names import did_you_mean
+from agent_ls.profiles.create import PROFILES
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.settings.layers import limits_of
 from agent_ls.services.settings.model import Settings, parse_settings, setting_problems
+from agent_ls.text import join_sentences
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,6 +43,25 @@ def check_message(text: str, images: Sequence[object]) -> None:
         raise BadChoiceError("the input is empty", "pass a text that says what to do")
 
 
+def check_model_providers(settings: Settings, own: Iterable[str]) -> None:
+    """Raise BadChoiceError if `models` in the settings names a provider that does not exist.
+
+    `own` are names of the program's providers.
+    """
+    models, known = settings.models, dict.fromkeys((*PROFILES, *own))
+    named = {
+        **{name: getattr(models, name) for name in ("compaction", "titles", "subagents", "suggestions")},
+        **{f"fallbacks[{place}]": model for place, model in enumerate(models.fallbacks)},
+    }
+    for name, model in named.items():
+        provider = model.partition("/")[0]
+        if model and provider not in known:
+            hint = join_sentences(
+                did_you_mean(provider, known), f"the known providers are {', '.join(known)}"
+            )
+            raise BadChoiceError(f"settings: models.{name}: there is no provider {provider!r}", hint)
+
+
 def read_images(images: Sequence[ImagePart]) -> list[ImagePart]:
     """Return the images with the data of those that name a file of this machine. Blocks.
 
@@ -57,6 +79,12 @@ def check_texts(**given: str) -> None:
     for name, value in given.items():
         if not value.strip():
             raise BadChoiceError(f"{name} is empty", "pass a text")
+
+
+def unknown_agent(agent_id: str) -> BadChoiceError:
+    """Return the error about a subagent that does not run."""
+    hint = "use the agent_id of a SubagentChanged whose status is `running`"
+    return BadChoiceError(f"agent_id: no subagent {agent_id!r} runs", hint)
 
 
 def check_callbacks(callbacks: object) -> None:

@@ -25,7 +25,7 @@ HINTS: Mapping[type[Exception], str] = {
     UnknownSessionError: "pass the state_dir that it was opened with, or personal=True for a session of the user",
     UnknownProviderChoiceError: 'pass one of these names, or a provider of your program by adapters={"NAME": adapter}',
     SessionOwnedError: "close the session in that process, then resume it",
-    SessionBusyError: "wait until `is_busy` is false, call interrupt(), or follow_up(text)",
+    SessionBusyError: "await wait_until_idle(), or call interrupt() or follow_up(text)",
     UnappliedChangesError: "call bring_changes() in the open session first, or pass force=True, which loses them",
     UnknownApprovalError: "it may be answered already: pending() returns the requests that wait",
     UnknownQuestionError: "it may be answered already: pending() returns the questions that wait",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+import shlex
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
@@ -20,22 +21,31 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.remote.place import is_place_name
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.environments.wrappers.own import OwnEnvironment
-from agent_ls.library.checks import absolute_folder, check_callbacks, rename_settings, typed
+from agent_ls.library.checks import (
+    absolute_folder,
+    check_callbacks,
+    check_model_providers,
+    rename_settings,
+    typed,
+)
 from agent_ls.library.hints import with_program_hints
-from agent_ls.library.own_models import OwnAdapter, guarded_profile
+from agent_ls.library.own_profiles import HINT, guarded_profile
 from agent_ls.library.owner import SessionOwner
 from agent_ls.library.replies import Answerer, Approver, ChangeReviewer, LimitExtender, ProgramCallbacks
+from agent_ls.library.secrets import RedactingHandler, check_secrets, hide_secrets
 from agent_ls.library.session import AgentSession
 from agent_ls.library.stored import store_root
 from agent_ls.library.wrong_use import OPEN_PLAIN, name_missing, refuse
-from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.adapter import BlockingAdapter, ProviderAdapter
 from agent_ls.llm.client import supported_providers
 from agent_ls.llm.http_adapter import HttpAdapter
+from agent_ls.llm.own_adapter import OwnAdapter
 from agent_ls.loop.subagents import STARTS_AGENTS
 from agent_ls.near_names import did_you_mean
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.profiles.options import ProfileOptions
 from agent_ls.services.errors import AppError, BadChoiceError
+from agent_ls.services.logs import apply_passed_level
 from agent_ls.services.models.key_store import load_credentials
 from agent_ls.services.models.service import OwnProfile
 from agent_ls.services.permissions.trust import Trusting
@@ -45,13 +55,12 @@ from agent_ls.sessions.host import ClientState, ProgramParts
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.manager import SessionManager
 from agent_ls.sessions.new_session import SessionSpec
-from agent_ls.store.worktrees import forget_worktree, remove_worktree
 from agent_ls.temporary_folders import make_temporary_folder, remove_temporary_folder
 from agent_ls.text import join_sentences
 from agent_ls.tools.base import Tool
 
 # Otherwise Python prints the warnings of agent-ls on standard error of a program that does not set up logging.
-logging.getLogger("agent_ls").addHandler(logging.NullHandler())
+logging.getLogger("agent_ls").addHandler(RedactingHandler())
 
 MEMORY = Path("/dev/shm")
 """A folder in memory that Linux has."""
@@ -119,11 +128,13 @@ def open_session(
     state_dir: str | Path | None = None,
     stored: bool = True,
     personal: bool = False,
-    adapters: Mapping[str, ProviderAdapter] | None = None,
+    adapters: Mapping[str, ProviderAdapter | BlockingAdapter] | None = None,
     profiles: Mapping[str, OwnProfile] | None = None,
     trusted: bool = False,
     beside: Sequence[str | Path] = (),
     worktree: Literal["current", "head"] | None = None,
+    open_timeout_s: float | None = None,
+    secrets: Sequence[str] = (),
 ) -> SessionOpening:
     """Open a new session in `folder`, or the stored session with the id `resume`.
 
@@ -147,32 +158,30 @@ def open_session(
     such as `mode` have priority. `adapters` are the program's own providers by name, and `profiles` are the profiles
     for their models. The default profile is the profile of Chat Completions servers. `worktree`: a new session works in
     a separate git worktree. The worktree initially contains the folder's uncommitted changes ("current") or its last
-    commit ("head"), see docs/worktrees.md.
+    commit ("head"), see docs/worktrees.md. It needs a stored session, and a session that began without one stays so.
+    `open_timeout_s` limits the opening, for example if the environment's `initialize` hangs; None: no limit.
 
     `personal` adds what the user set up for their own sessions: hooks, tools, MCP servers, notes, skills, subagents,
     stored rules and trusted folders. `state_dir` is the folder for stored sessions, by default the user's state folder
     if `personal`, else the folder `programs` in it. `stored` False keeps nothing: the session's log is in a temporary
-    folder until the session ends.
+    folder until the session ends. `secrets` are values, such as tokens of the program's tools: they are redacted in
+    what the model, the events, the log and exports get, and commands do not get variables with them.
 
-    Raises (when the session is opened):
-        AppError: a folder, provider, mode or session is unknown, or a tool or adapter is invalid. The error's `hint`
-            says what to do.
+    Raises:
+        AppError: a folder, provider, mode or session is unknown, a tool or adapter is invalid, or `open_timeout_s` is
+            over. The error's `hint` says what to do. What the arguments alone show is raised by this call, the rest
+            when the session is opened.
     """
     callbacks = ProgramCallbacks(approve, answer, extend_limit, review_changes, answers_later)
     check_callbacks(callbacks)
-    _check_places(state_dir, beside, resume=resume, stored=stored)
+    check_secrets(secrets)
+    _check_places(state_dir, beside, resume=resume, stored=stored, has_worktree=worktree is not None)
     own = OwnEnvironment(environment) if environment else None
-    parts = ProgramParts(
-        adapters={name: _guarded(name, it) for name, it in (adapters or {}).items()},
-        profiles={name: guarded_profile(name, it) for name, it in (profiles or {}).items()},
-        tools=_checked_names(tools),
-        profile_options=ProfileOptions(base_prompt=base_prompt, without=_with_useless(without_tools, tools)),
-        environment=own,
-        personal=personal,
-    )
+    options = ProfileOptions(base_prompt=base_prompt, without=_with_useless(without_tools, tools))
+    parts = _program_parts(own, adapters or {}, profiles or {}, tools, options, personal=personal)
 
     def start() -> SessionOwner:
-        own_settings = parse_settings(rename_settings(settings or {}))[0]
+        own_settings = _read_settings(settings or {})
         new = SessionSpec(
             workspace_folder=str(folder) if own or resume else absolute_folder(folder),
             provider=provider or own_settings.provider or None,
@@ -183,13 +192,39 @@ def open_session(
             worktree=worktree,
         )
         store, clean_up = _choose_store(state_dir, stored, personal)
-        trusting: Trusting = "trusted" if trusted else "asked" if approve or answers_later else "kept"
-        manager = _create_manager(own_settings, store, parts, trusting, beside)
-        given = (manager, resume, new, without_tools)
-        open_live = partial(_open_in, own, *given) if own else partial(_open_in_folder, *given)
-        return SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
+        how = _how_trusted(trusted, callbacks)
+        manager = _create_manager(own_settings, store, parts, how, beside, secrets)
+        open_live = _limit_opening(open_timeout_s, own, manager, resume, new, without_tools)
+        owner = SessionOwner(manager, open_live, callbacks, clean_up, environment=own, is_stored=stored)
+        return _holding_adapters(owner, parts)
 
     return SessionOpening(start)
+
+
+def _program_parts(
+    own: OwnEnvironment | None,
+    adapters: Mapping[str, ProviderAdapter | BlockingAdapter],
+    profiles: Mapping[str, OwnProfile],
+    tools: Sequence[Tool[Any]],
+    options: ProfileOptions,
+    *,
+    personal: bool,
+) -> ProgramParts:
+    """Return the parts of the program, guarded against what its code may raise."""
+    return ProgramParts(
+        adapters={name: _guarded(name, it) for name, it in adapters.items()},
+        profiles={name: guarded_profile(name, it) for name, it in profiles.items()},
+        tools=_checked_names(tools),
+        profile_options=options,
+        environment=own,
+        personal=personal,
+    )
+
+
+def _read_settings(given: Mapping[str, Any]) -> Settings:
+    settings = rename_settings(given)
+    apply_passed_level(settings)
+    return parse_settings(settings)[0]
 
 
 def _check_profiles(parts: ProgramParts) -> None:
@@ -197,7 +232,7 @@ def _check_profiles(parts: ProgramParts) -> None:
     known = (*parts.adapters, *supported_providers())
     for name in parts.profiles:
         if name not in known:
-            near = did_you_mean(name, known, 0.75)
+            near = did_you_mean(name, known)
             hint = f"pass adapters={{{name!r}: ...}} too"
             hint = join_sentences(near, hint) if near else hint
             raise BadChoiceError(f"profiles: {name!r} has no adapter, and is no known provider", hint)
@@ -226,8 +261,26 @@ def _with_useless(names: Sequence[str], tools: Sequence[Tool[Any]]) -> tuple[str
     return tuple(dict.fromkeys((*names, *needing)))
 
 
-def _guarded(name: str, adapter: ProviderAdapter) -> ProviderAdapter:
-    return adapter if isinstance(adapter, HttpAdapter) else OwnAdapter(name, adapter)
+def _guarded(name: str, adapter: ProviderAdapter | BlockingAdapter) -> ProviderAdapter:
+    return adapter if isinstance(adapter, HttpAdapter) else OwnAdapter(name, adapter, HINT)
+
+
+def _how_trusted(trusted: bool, callbacks: ProgramCallbacks) -> Trusting:
+    return "trusted" if trusted else "asked" if callbacks.approve or callbacks.answers_later else "kept"
+
+
+def _holding_adapters(owner: SessionOwner, parts: ProgramParts) -> SessionOwner:
+    """Keep the adapters of the program open until the task of the owner ends, which closes them."""
+    for adapter in parts.adapters.values():
+        if isinstance(adapter, OwnAdapter):
+            adapter.total_timeout_s = partial(_total_timeout_s, owner.manager, adapter.name)
+            adapter.hold()
+    return owner
+
+
+def _total_timeout_s(manager: SessionManager, provider: str) -> float | None:
+    settings = manager.settings.providers.get(provider)
+    return settings.endpoint().total_timeout_s if settings else None
 
 
 def _create_manager(
@@ -236,15 +289,14 @@ def _create_manager(
     parts: ProgramParts,
     trusting: Trusting,
     beside: Sequence[str | Path],
+    secrets: Sequence[str],
 ) -> SessionManager:
     _check_profiles(parts)
+    check_model_providers(settings, parts.adapters)
     folders = [os.path.normpath(absolute_folder(place)) for place in beside]
-    for adapter in parts.adapters.values():
-        if isinstance(adapter, OwnAdapter):
-            adapter.hold()
     return SessionManager(
         settings=settings,
-        credentials=load_credentials(),
+        credentials=hide_secrets(load_credentials(), secrets),
         state_dir=state_dir,
         program=parts,
         client=ClientState(
@@ -256,13 +308,23 @@ def _create_manager(
 
 
 def _check_places(
-    state_dir: str | Path | None, beside: Sequence[str | Path], *, resume: str, stored: bool
+    state_dir: str | Path | None,
+    beside: Sequence[str | Path],
+    *,
+    resume: str,
+    stored: bool,
+    has_worktree: bool,
 ) -> None:
     """Raise BadChoiceError if the state folder is a file or is needed, or if a folder beside the workspace does not
     exist.
     """
     if resume and not stored:
         raise BadChoiceError("resume: with stored=False there is no stored session", "leave out stored=False")
+    if has_worktree and not stored:
+        raise BadChoiceError(
+            "worktree: with stored=False, changes that did not come to the folder would be deleted at the end",
+            "pass a state_dir, and call delete_session after the session",
+        )
     if state_dir and os.path.isfile(os.path.expanduser(state_dir)):
         raise BadChoiceError(f"state_dir is a file: {state_dir}", "pass a folder, which may be new")
     for place in beside:
@@ -276,24 +338,9 @@ def _choose_store(
     """Return the folder of the sessions (None: the user's), and the function to call after the session."""
     if not stored:
         place = str(MEMORY) if os.access(MEMORY, os.W_OK) else ""
-        made = make_temporary_folder(LOG_PREFIX, place=place, min_age_s=0, before_removal=_forget_worktrees)
-        return Path(made), partial(_remove, Path(made))
+        made = make_temporary_folder(LOG_PREFIX, place=place, min_age_s=0)
+        return Path(made), partial(remove_temporary_folder, made)
     return store_root(state_dir, personal), _nothing
-
-
-def _remove(store: Path) -> None:
-    """Delete a temporary store, and git's records of the worktrees in it in the user's repositories."""
-    for place in (store / "worktrees").glob("*"):
-        remove_worktree(place)
-    remove_temporary_folder(str(store))
-
-
-def _forget_worktrees(store: str) -> None:
-    """Delete git's records of the worktrees in the store of a killed process."""
-    worktrees = Path(store, "worktrees")
-    for place in () if worktrees.is_symlink() else worktrees.glob("*"):
-        if not place.is_symlink():
-            forget_worktree(place)
 
 
 def _nothing() -> None:
@@ -331,20 +378,62 @@ async def _open_in(
         raise
 
 
-def _check_folder(given: str, stored: str) -> None:
+def _limit_opening(
+    open_timeout_s: float | None,
+    own: OwnEnvironment | None,
+    manager: SessionManager,
+    resume: str,
+    new: SessionSpec,
+    without: Sequence[str],
+) -> Callable[[], Awaitable[LiveSession]]:
+    """Return the function that opens the session in time. Raise BadChoiceError if the limit is no time."""
+    if open_timeout_s is not None and not open_timeout_s > 0:
+        raise BadChoiceError(f"open_timeout_s is {open_timeout_s}", "pass seconds, or None for no limit")
+    opening = partial(_open_in, own) if own else _open_in_folder
+    return partial(_open_in_time, open_timeout_s, partial(opening, manager, resume, new, without))
+
+
+async def _open_in_time(
+    limit_s: float | None, open_live: Callable[[], Awaitable[LiveSession]]
+) -> LiveSession:
+    with anyio.move_on_after(limit_s):
+        return await open_live()
+    raise AppError(
+        f"the session was not opened in {limit_s:g} s",
+        "look what hangs, such as `initialize` of your environment, or pass a longer open_timeout_s",
+    )
+
+
+def _check_folder(given: str, stored: str, state: Path) -> None:
     """Raise BadChoiceError if the program passed another folder than that of the session, or the folder is gone."""
     if is_place_name(stored) or is_place_name(given):
         return
+    is_there = os.path.isdir(stored)
+    if given not in ("", ".", stored) and not is_there:
+        raise BadChoiceError(
+            f"folder: the session is in {stored}, which does not exist any more, not in {given}",
+            f"if the folder was moved, run `AGENT_LS_STATE_DIR={shlex.quote(str(state))} agent-ls sessions relink "
+            f"{shlex.quote(stored)} {shlex.quote(given)}`, and open the session again",
+        )
     if given not in ("", ".", stored) and os.path.realpath(os.path.expanduser(given)) != os.path.realpath(
         stored
     ):
         raise BadChoiceError(
             f"folder: the session is in {stored}, not in {given}", "leave out folder, or pass its own"
         )
-    if not os.path.isdir(stored):
+    if not is_there:
         raise BadChoiceError(
             f"the folder of the session does not exist: {stored}",
-            "create the folder again, or pass the environment of the session",
+            "create it again, pass its new place as folder if it was moved, or pass the environment of the session",
+        )
+
+
+def _check_worktree(folder: str, *, has_worktree: bool) -> None:
+    """Raise BadChoiceError if the session to resume works in its folder itself: it cannot move to a worktree."""
+    if not has_worktree:
+        raise BadChoiceError(
+            f"worktree: the session to resume works in {folder} itself, and stays there",
+            "leave out worktree, or begin a new session with it",
         )
 
 
@@ -354,7 +443,8 @@ async def _open_in_folder(
 ) -> LiveSession:
     """Open a session without an environment of the program. A resumed one stays in its folder, which must exist."""
     if resume:
-        _check_folder(new.workspace_folder, await manager.stored_folder(resume))
+        stored = await manager.stored_header(resume)
+        _check_folder(new.workspace_folder, stored.workspace_folder, manager.state_root)
     return await _open_live(manager, resume, new, without)
 
 
@@ -364,7 +454,10 @@ async def _open_live(
 ) -> LiveSession:
     """Create a session with the options `new`, or open the stored session `resume` and apply the options to it."""
     if resume:
-        live = await manager.open_session(resume)
+        if new.worktree:
+            stored = await manager.stored_header(resume)
+            _check_worktree(stored.workspace_folder, has_worktree=stored.has_worktree)
+        live = await manager.open_session(resume, provider=new.provider or "", mode=new.mode)
         await live.configure(
             provider=new.provider, model=new.model, effort=new.effort, mode=new.mode, review=new.review
         )

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 from anyio.abc import TaskGroup
 
 from agent_ls.argument_types import find_misuse
-from agent_ls.library.program_calls import call_program
 from agent_ls.library.streams import with_origin
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.errors import SessionError
@@ -24,6 +23,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.questions import BadAnswerError
 from agent_ls.own_code import error_words
+from agent_ls.program_calls import call_program
 from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.services.review.service import ReviewService
@@ -96,13 +96,18 @@ class Replies:
     async def run(self) -> None:
         """Answer pending requests, then each new request, until the session ends."""
         for request in self._live.approver.pending():
-            self._begin(request)
+            self._tasks.start_soon(self._begin_restored, request)
         for question in self._live.session.questions.pending():
             self._begin(question)
         self._tasks.start_soon(self._review_proposals)
         with self._live.session.subscribe() as events:
             async for item in events:
                 self._begin(with_origin(item.envelope))
+
+    async def _begin_restored(self, request: ApprovalRequested) -> None:
+        """Answer a request of an earlier program, unless the policy of now refuses its call."""
+        if await self._live.approver.approvals.is_to_answer(request.request_id):
+            self._begin(request)
 
     def _begin(self, event: object) -> None:
         callbacks = self._callbacks

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agent_ls.argument_types import find_misuse
-from agent_ls.library.event_order import check_amounts
 from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.errors import LlmError
+from agent_ls.llm.event_order import check_amounts
 from agent_ls.llm.messages import TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Response, Usage
 from agent_ls.llm.stream import (

@@ -12,14 +12,17 @@ import anyio.to_thread
 
 from agent_ls.library.checks import (
     check_message,
+    check_model_providers,
     check_texts,
     read_images,
     rename_limits,
     rename_settings,
     typed,
+    unknown_agent,
 )
 from agent_ls.library.hunks import ProgramHunks
 from agent_ls.library.owner import OpenedSession, SessionOwner, cleanup_after
+from agent_ls.library.recorded import RecordedSession, read_log, read_turn
 from agent_ls.library.replies import as_answer
 from agent_ls.library.streams import EventStream, with_origin
 from agent_ls.library.turn_answer import read_answer
@@ -27,9 +30,7 @@ from agent_ls.library.wrong_use import CLOSE, refuse
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.approval import ApprovalAnswer, UnknownApprovalError
-from agent_ls.loop.errors import SessionBusyError
-from agent_ls.loop.events import codec as event_codec
-from agent_ls.loop.events.tool_records import ToolRecord, tool_records
+from agent_ls.loop.errors import SessionBusyError, SessionClosedError
 from agent_ls.loop.events.types import (
     DECIDED_BY_PROGRAM,
     ApprovalRequested,
@@ -38,38 +39,34 @@ from agent_ls.loop.events.types import (
     QuestionAsked,
     QueueItem,
     State,
-    ToolCallEnd,
 )
 from agent_ls.loop.inbox import QueueEdit, QueueMove, QueueRemoval, StartNow
 from agent_ls.loop.questions import UnknownQuestionError
 from agent_ls.policy.situation import Mode, ReviewSetting
-from agent_ls.services.errors import AppError, BadChoiceError
+from agent_ls.services.errors import BadChoiceError
+from agent_ls.services.logs import apply_passed_level
 from agent_ls.services.settings.layers import layered
 from agent_ls.services.settings.model import parse_settings
 from agent_ls.sessions.build.tool_limits import check_limits
 from agent_ls.sessions.live import LiveSession
 from agent_ls.sessions.rollback import RollbackRequest, RollbackResult
-from agent_ls.sessions.stored.archive import ExportFormat
 from agent_ls.sessions.workspaces.worktree import WorktreeFile
 
+NOT_RESTORED = "not_restored"
+"""Code of the warning that a roll back left a file unchanged."""
 
-class AgentSession:
+
+class AgentSession(RecordedSession):
     """A session, returned by `open_session`. Its methods may be called from any task of the event loop that opened it.
 
-    After `close`, only the properties `id`, `tools`, `state`, `usage` and `cost_usd` can be used.
+    After `close`, only the properties `id`, `tools`, `state`, `usage`, `cost_usd` and `known_cost_usd` can
+    be used.
     """
 
     def __init__(self, owner: SessionOwner, opened: OpenedSession) -> None:
-        self._owner = owner
-        self._opened = opened.live
-        self._manager = owner.manager
+        super().__init__(owner, opened.live)
         self._hunks = ProgramHunks(owner.manager)
         self._opening: OpenedSession | None = opened
-
-    @property
-    def _live(self) -> LiveSession:
-        self._owner.check(self.id)
-        return self._opened
 
     @property
     def _open_live(self) -> LiveSession:
@@ -84,6 +81,7 @@ class AgentSession:
 
         May be called from another task than the one that opened the session, and repeatedly.
         """
+        self._hunks.stop()
         await self._owner.close()
 
     def __reduce__(self) -> NoReturn:
@@ -115,11 +113,18 @@ class AgentSession:
 
     @property
     def is_busy(self) -> bool:
+        """Whether a turn or a roll back is under way, or a turn waits for the user.
+
+        Await `wait_until_idle()` instead of asking repeatedly.
+        """
         session = self._opened.session
-        return session.is_busy and session.state != "CLOSED"  # a turn that waits is suspended
+        return session.rest.is_held or (
+            session.is_busy and session.state != "CLOSED"
+        )  # a turn that waits is suspended
 
     @property
     def state(self) -> State:
+        """IDLE, PROCESSING, CLOSED, or AWAITING_INPUT: the agent waits for an answer, or asked in its last text."""
         return self._opened.session.state
 
     @property
@@ -132,29 +137,56 @@ class AgentSession:
         """Cost of all model calls so far, by published prices; None if the price of a call is unknown."""
         return self._opened.session.cost_usd
 
+    @property
+    def known_cost_usd(self) -> float:
+        """Cost of the model calls so far whose price is known: a lower bound of the cost if `cost_usd` is None."""
+        return self._opened.session.known_cost_usd
+
     @typed
-    def run(self, text: str, *, images: Sequence[ImagePart] = ()) -> EventStream:
+    def run(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> EventStream:
         """Start a turn with the user message `text`, and return the events of the turn up to `ProcessingEnd`.
 
         Use the result in `async for`. The events include those of subagents, whose `agent_id` is not "". The events of
-        the first turn begin with those of the opening: `SessionStart` and warnings. Leaving the loop early does not
-        stop the turn; use `interrupt` to stop it.
+        the first turn begin with those of the opening: `SessionStart` and warnings. Leaving the loop early, also by a
+        timeout around it, does not stop the turn; use `interrupt` to stop it.
+
+        A call that repeats a `client_key` starts nothing, and returns the events of the turn with this key, also if an
+        earlier program started it.
 
         Raises:
-            SessionBusyError: a turn is already running; use `steer` or `follow_up`.
+            SessionBusyError: a turn or a roll back is already running; use `steer` or `follow_up`.
             SessionClosedError: the session is closed.
-            BadChoiceError: the message is empty or no text, or an image names a file that cannot be read.
+            BadChoiceError: the message is empty or no text, an image names a file that cannot be read, or the message
+                with this `client_key` was queued or steered.
         """
         check_message(text, images)
         session = self._open_live.session
-        if session.is_busy:
+        if known := session.find_submitted(client_key):
+            return self._repeat(known.turn_id)
+        if session.is_busy or session.rest.is_held:
             raise SessionBusyError(self.id)
         given = read_images(images)  # local files, read before the turn begins
-        return self._stream(lambda: session.submit(text, images=given, when_busy="refuse").turn_id)
+        return self._stream(
+            lambda: session.submit(text, images=given, when_busy="refuse", client_key=client_key).turn_id
+        )
+
+    def _repeat(self, turn_id: str) -> EventStream:
+        """Return the events of a turn from its first one."""
+        if not turn_id:
+            raise BadChoiceError(
+                "client_key: the message with this key was queued or steered", "pass a new key"
+            )
+        live, last = self._live, self._live.session.last_seq
+        events = live.session.subscribe(open_parts=True)
+        return EventStream(
+            events, self._owner.check_place, load=partial(read_turn, live, turn_id, last), turn_id=turn_id
+        )
 
     @typed
-    async def ask(self, text: str, *, images: Sequence[ImagePart] = ()) -> str:
+    async def ask(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> str:
         """Run a turn with the user message `text`, and return the last text of the main agent.
+
+        A call that repeats a `client_key` starts nothing, and returns the text of the turn with this key.
 
         If the caller is cancelled, for example by `asyncio.timeout`, the turn is interrupted.
 
@@ -162,8 +194,8 @@ class AgentSession:
             TurnFailedError: the turn failed or ended at a limit; the message says why.
             SessionClosedError: the session was closed during the turn.
         """
-        events = self.run(text, images=images)
-        turn_id = self._opened.session.turn_id
+        events = self.run(text, images=images, client_key=client_key)
+        turn_id = events.turn_id
         try:
             said, failure = await read_answer(events)
         except anyio.get_cancelled_exc_class():
@@ -180,6 +212,20 @@ class AgentSession:
         if self._owner.is_closed or self._opened.session.is_closing:
             raise self._owner.closed_error(self.id)
         return said
+
+    @typed
+    async def wait_until_idle(self) -> None:
+        """Wait until no turn or roll back runs, such as the turn that a resumed session continues, or the session ends.
+
+        A turn that waits for `approve` or `reply` runs. Queued messages are turns too.
+        """
+        session = self._open_live.session
+        with session.subscribe() as events:
+            while self.is_busy:
+                if session.rest.is_held:
+                    await session.rest.wait()
+                elif await anext(events, None) is None:
+                    return
 
     @typed
     async def expand(self, text: str) -> str:
@@ -209,7 +255,7 @@ class AgentSession:
             )
         live, last = self._live, self._live.session.last_seq
         events, self._opening = live.session.subscribe(open_parts=True), None
-        return EventStream(events, self._owner.check_place, load=partial(_read_log, live, since, last))
+        return EventStream(events, self._owner.check_place, load=partial(read_log, live, since, last))
 
     def _stream(self, begin: Callable[[], str]) -> EventStream:
         """Return the events from now on; the first stream also has those of the opening, such as warnings."""
@@ -231,18 +277,21 @@ class AgentSession:
         *,
         images: Sequence[ImagePart] = (),
         when_busy: Literal["steer", "queue", "refuse"] = "steer",
+        client_key: str = "",
     ) -> None:
         """Start a turn with the user message `text`, without reading its events. Does not block.
 
         While a turn runs, `when_busy` says what happens: the message is added to the turn, is queued, or is refused. If
-        the model waits for the answer to a question, the message is the answer.
+        the model waits for the answer to a question, the message is the answer. A call that repeats a `client_key` does
+        nothing, also in a resumed session.
 
         Raises:
             SessionBusyError: a turn is running, and `when_busy` is "refuse".
         """
         check_message(text, images)
         given = read_images(images)
-        self._open_live.session.submit(text, images=given, when_busy=when_busy)
+        session = self._open_live.session
+        session.submit(text, images=given, when_busy=when_busy, client_key=client_key)
 
     @typed
     def steer(self, text: str, *, agent_id: str = "") -> str:
@@ -259,7 +308,7 @@ class AgentSession:
             return self._open_live.session.steer(text)
         if steer_id := self._live.session.agents.steer_running(agent_id, text):
             return steer_id
-        raise _no_agent(agent_id)
+        raise unknown_agent(agent_id)
 
     @typed
     def unsteer(self, steer_id: str) -> bool:
@@ -290,6 +339,7 @@ class AgentSession:
 
     @typed
     def remove_queued(self, queued_id: str) -> bool:
+        """Remove a queued message, which is then never sent."""
         return self._open_live.session.change_queue(QueueRemoval(queued_id))
 
     @typed
@@ -299,7 +349,7 @@ class AgentSession:
 
     @typed
     def interrupt(self, *, keep_processes: bool = True, agent_id: str = "") -> None:
-        """Stop the running turn. The session stays open.
+        """Stop the running turn or roll back, without one a running `review`. The session stays open.
 
         `keep_processes` False also ends the background processes that the turn started. With `agent_id`, only this
         subagent is stopped, and those that it started; the turn goes on, and the main agent learns of it.
@@ -310,8 +360,10 @@ class AgentSession:
         session = self._live.session
         if agent_id:
             if not session.agents.stop_running(agent_id):
-                raise _no_agent(agent_id)
+                raise unknown_agent(agent_id)
             return
+        if not session.is_busy and not session.rest.is_held:
+            self._hunks.stop()
         turn_id = session.turn_id
         session.interrupt()
         if turn_id and not keep_processes:
@@ -331,6 +383,7 @@ class AgentSession:
     def abort(self) -> None:
         """Stop the running turn and end the session. The session stays stored and can be resumed."""
         self._live.session.abort()
+        self._hunks.stop()
 
     @typed
     async def compact(self, instructions: str = "") -> Compaction:
@@ -385,12 +438,15 @@ class AgentSession:
         check_texts(**{name: value for name, value in options.items() if value})
         allowed = rename_limits(limits or {})
         given = rename_settings(settings or {})
-        check_limits(parse_settings(given)[0], self._live.session.profile.registry)
+        parsed = parse_settings(given)[0]
+        check_limits(parsed, self._live.session.profile.registry)
+        check_model_providers(parsed, self._manager.models.client.providers)
         merged = layered(self._manager.settings.model_dump(by_alias=True), given)
         chosen = {name: given.get(name) if value is None else value for name, value in options.items()}
         await self._live.configure(**chosen, limits=allowed)
         if settings:
             self._manager.change_settings(merged)
+            apply_passed_level(given)
 
     # --- pending requests
 
@@ -420,11 +476,13 @@ class AgentSession:
     def reply(self, question_id: str, *answers: str) -> None:
         """Answer a question with one of its `choices` or free text. Without answers, decline the question.
 
-        The question is asked by the model, or because a turn has reached a limit.
+        The question is asked by the model, or because a turn has reached a limit (`purpose` "limit"): then only a
+        choice is an answer.
 
         Raises:
             UnknownQuestionError: there is no open question with this id; the first answer counts.
-            BadAnswerError: the answer is empty, or the question does not allow several answers.
+            BadAnswerError: the answer is empty or, at a limit, no choice, or the question does not allow several
+                answers.
         """
         check_texts(**{f"answer {number}": answer for number, answer in enumerate(answers, 1)})
         questions = self._live.session.questions
@@ -458,36 +516,13 @@ class AgentSession:
         `confirm` also undoes changes in the state `edited`, with the text that others wrote in them since.
         Files are read first. A change that `hunks` returned with other text is not kept, and not undone by `confirm`.
         Return a reason for each change that stays, with its file, line and id; without ids, also for each file that
-        cannot be undone in parts.
-        """
-        return await self._hunks.decide(self._live, verdict, hunk_ids, confirm=confirm)
-
-    @typed
-    async def patch(self, turn_id: str = "") -> str:
-        """Return the net changes of the session, or of the turn `turn_id`, as a patch for `git apply`; "" for none.
-
-        Changes that were undone or rolled back since are not in it, and what others typed in a file in between is
-        context. A file that the session created is in it whole. Lines above the first file name what is not in the
-        patch, such as a binary file.
+        cannot be undone in parts, or whose changes only the session's worktree has.
 
         Raises:
-            BadChoiceError: there is no such turn.
-            AppError: the log of the session cannot be read.
+            SessionClosedError: the session was closed.
         """
-        return await self._manager.archive.patch(self._live.id, turn_id)
-
-    @typed
-    async def export(self, format: ExportFormat = "markdown", *, redact: bool = False) -> str:
-        """Return the session as text, without the configured keys.
-
-        "markdown" and "html" are the conversation with the changes, "report" a text for a pull request, "trailers"
-        lines for the end of a commit message, "jsonl" the events. `redact` removes other secrets, mail addresses, and
-        the names of this user and machine too; "jsonl" cannot be redacted.
-
-        Raises:
-            AppError: the log of the session cannot be read, or the format cannot be redacted.
-        """
-        return await self._manager.archive.export(self._live.id, format, redact)
+        reasons = await self._hunks.decide(self._live, verdict, hunk_ids, confirm=confirm)
+        return self._hunks.explain_stopped(self._open_live, hunk_ids) if reasons is None else reasons
 
     @typed
     async def roll_back(
@@ -499,20 +534,27 @@ class AgentSession:
     ) -> RollbackResult:
         """Restore the state before the turn `turn_id` (the `turn_id` of its events).
 
-        `turn_id` may also be the `revert_id` of an earlier revert, to restore the state before that revert.
+        `turn_id` may also be the `revert_id` of an earlier revert, to restore the state before that revert. A `Warning`
+        with the code `not_restored` names each file that stays as it is, with the reason.
 
         Raises:
             BadChoiceError: there is no such turn.
-            SessionBusyError: a turn is running.
+            SessionBusyError: a turn or another roll back is running.
+            RollBackStoppedError: `interrupt` was called. SessionClosedError: the session was closed.
         """
         if not turn_id:
             raise BadChoiceError(
                 "turn_id is empty",
                 "pass the turn_id of a `UserInput`; the events of the opening belong to no turn",
             )
-        _, done = await self._manager.revert(
-            self._live.session.id, RollbackRequest(turn_id, conversation, files)
-        )
+        wanted = RollbackRequest(turn_id, conversation, files)
+        try:
+            _, done = await self._manager.revert(self._live.session.id, wanted)
+        except SessionClosedError:
+            raise self._owner.closed_error(self.id) from None
+        for file in done.files:
+            if file.state in ("conflict", "unknown") and files == "restore":
+                self._opened.warn(f"{file.path} was not restored: {file.reason}", NOT_RESTORED)
         return done
 
     @typed
@@ -528,43 +570,3 @@ class AgentSession:
         if not self._owner.is_stored:
             raise BadChoiceError("a session with stored=False cannot be forked", "pass a state_dir instead")
         return await self._manager.copy_session(self.id, turn_id)
-
-    async def calls(self) -> tuple[ToolRecord, ...]:
-        """Return the records of all tool calls that have ended, in the order in which the calls started.
-
-        Raises:
-            AppError: the log of the session cannot be read.
-        """
-        encoded = await anyio.to_thread.run_sync(_read_log, self._live, 0)
-        decoded = map(event_codec.decode, encoded)
-        return tool_records(envelope for envelope in decoded if envelope)
-
-    @typed
-    async def output(self, event: ToolCallEnd) -> str:
-        """Return the complete output of a tool call, even if the event contains only the output's head and tail."""
-        live = self._live
-        if not event.output_ref:
-            return event.output
-        parts, offset = [], 0
-        while True:
-            part = await self._manager.archive.output(live.id, event.output_ref, offset, 1 << 20)
-            parts.append(part.text)
-            if part.next_offset is None:
-                return "".join(parts)
-            offset = part.next_offset
-
-
-def _read_log(live: LiveSession, since: int, last: int | None = None) -> Sequence[bytes]:
-    """Return the encoded events after number `since`. Blocks."""
-    try:
-        return live.events_since(since, last)
-    except OSError as error:
-        raise AppError(
-            f"the log of the session cannot be read: {error.strerror or error}",
-            "its folder, such as state_dir, must not be deleted while the session is open",
-        ) from error
-
-
-def _no_agent(agent_id: str) -> BadChoiceError:
-    hint = "use the agent_id of a SubagentChanged whose status is `running`"
-    return BadChoiceError(f"agent_id: no subagent {agent_id!r} runs", hint)

@@ -48,6 +48,11 @@ class EventStream(AsyncIterator[SessionEvent]):
     if not TYPE_CHECKING:  # a type checker reports these uses itself
         __await__ = __iter__ = refuse(READ)
 
+    @property
+    def turn_id(self) -> str:
+        """The turn with which the iterator ends, "" for none."""
+        return self._turn_id
+
     def __aiter__(self) -> Self:
         if self._has_ended:
             raise RuntimeError(ALREADY_READ)
@@ -70,6 +75,7 @@ class EventStream(AsyncIterator[SessionEvent]):
         event = with_origin(envelope)
         if self._turn_id and self._has_begun and isinstance(event, ProcessingEnd):
             self._events.end()
+            self._earlier = iter(())
         return event
 
     async def _next(self) -> Envelope:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # not imported from `typing`, because that import would d
 
 if TYPE_CHECKING:
     from agent_ls.llm.adapter import (
+        BlockingAdapter as BlockingAdapter,
         ProviderAdapter as ProviderAdapter,
     )
     from agent_ls.llm.attachments import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Ability as Ability,
         CatalogEntry as CatalogEntry,
         Price as Price,
+        cost_usd as cost_usd,
         find_entry as find_entry,
         known_efforts as known_efforts,
         known_models as known_models,
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
         MissingKeyError as MissingKeyError,
         ModelLoadingError as ModelLoadingError,
         NetworkError as NetworkError,
-        NoObjectGeneratedError as NoObjectGeneratedError,
         NotFoundError as NotFoundError,
         OverloadedError as OverloadedError,
         PermissionDeniedError as PermissionDeniedError,
@@ -96,6 +97,9 @@ if TYPE_CHECKING:
     from agent_ls.llm.middleware import (
         Middleware as Middleware,
     )
+    from agent_ls.llm.object_errors import (
+        NoObjectGeneratedError as NoObjectGeneratedError,
+    )
     from agent_ls.llm.requests import (
         FinishReason as FinishReason,
         FreeText as FreeText,
@@ -134,6 +138,7 @@ _PLACES = {
     "Ability": "catalog",
     "AudioPart": "messages",
     "AuthenticationError": "errors",
+    "BlockingAdapter": "adapter",
     "CallableTool": "tools",
     "CatalogEntry": "catalog",
     "Citation": "messages",
@@ -161,7 +166,7 @@ _PLACES = {
     "ModelLoadingError": "errors",
     "NamedToolChoice": "requests",
     "NetworkError": "errors",
-    "NoObjectGeneratedError": "errors",
+    "NoObjectGeneratedError": "object_errors",
     "NotFoundError": "errors",
     "ObjectStream": "generate",
     "OpaqueItem": "stream",
@@ -170,6 +175,7 @@ _PLACES = {
     "OverloadedError": "errors",
     "PermissionDeniedError": "errors",
     "Price": "catalog",
+    "cost_usd": "catalog",
     "ProviderAdapter": "adapter",
     "ProviderError": "errors",
     "ProviderEvent": "stream",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import TypeAlias
 
 from agent_ls.llm.errors import StreamError
@@ -31,6 +33,19 @@ from agent_ls.llm.stream import (
 )
 
 _Open: TypeAlias = tuple[type[TextPart] | type[ReasoningPart], list[str]]
+
+
+async def collect(events: AsyncGenerator[StreamEvent], provider: str = "", model: str = "") -> Response:
+    """Return the answer that a stream has, and close the stream.
+
+    Raises:
+        LlmError: the errors of the stream. StreamError: it ended without StreamFinish.
+    """
+    answer = Accumulator(provider, model)
+    async with aclosing(events):
+        async for event in events:
+            answer.feed(event)
+    return answer.response()
 
 
 class Accumulator:

@@ -15,10 +15,14 @@ from agent_ls.addresses import split_address
 from agent_ls.llm.errors import ConfigurationError, typed
 from agent_ls.llm.image_data import IMAGE_TYPES, type_by_content
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
+from agent_ls.patterns import regex
 
 MAX_BYTES = 32 * 1024 * 1024  # more than any provider accepts in one request
 
 T = TypeVar("T")
+
+_ADDRESS = regex(r"[A-Za-z][A-Za-z\d+.-]+:")
+"""Begins an address with a scheme. Everything else is a path; one letter before the colon is a drive of Windows."""
 
 _TYPES: Mapping[str, str] = {
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
@@ -128,7 +132,7 @@ def _local_file(part: object) -> Path | None:
         )
     if part.url.startswith("file://"):
         return Path(unquote(split_address(part.url).path))
-    return Path(part.url).expanduser() if part.url.startswith(("/", "./", "../", "~/")) else None
+    return None if _ADDRESS.match(part.url) else Path(part.url).expanduser()
 
 
 def _load(file: Path) -> ImagePart | DocumentPart | AudioPart:
@@ -151,6 +155,10 @@ def _load(file: Path) -> ImagePart | DocumentPart | AudioPart:
             hint=f"The limit is {MAX_BYTES:,} bytes.",
         )
     if media_type.startswith("image/"):
+        if not (media_type := type_by_content(data)):
+            raise ConfigurationError(
+                f"{file.name} is no image", hint="Pass a file with a PNG, JPEG, GIF or WebP image."
+            )
         return ImagePart(data, media_type)
     if media_type.startswith("audio/"):
         return AudioPart(data, media_type)

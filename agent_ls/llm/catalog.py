@@ -8,14 +8,15 @@ must not be guessed from its name.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias
 
-from agent_ls.llm.errors import typed
+from agent_ls.llm.errors import ConfigurationError, typed
 from agent_ls.llm.providers.base import CapabilitiesLookup, ModelCapabilities, Thinking
-from agent_ls.llm.requests import Usage
+from agent_ls.llm.requests import Usage, is_amount
 from agent_ls.package_files import read_package_file
 
 _MILLION = 1_000_000
@@ -35,13 +36,18 @@ class Price:
     cache_read: float
     cache_write: float
 
+    def __post_init__(self) -> None:
+        if not all(map(is_amount, (self.input, self.output, self.cache_read, self.cache_write))):
+            raise ConfigurationError(f"{self} has a rate that is no amount of money", hint="pass US dollars")
+
     @classmethod
-    def of(cls, rates: list[float]) -> Price:
+    def of(cls, rates: Sequence[float]) -> Price:
         """Create a price from two to four rates: input, output, and if published, cache read and cache write."""
         read, write = (rates[at] if len(rates) > at else rates[0] for at in (2, 3))
         return cls(rates[0], rates[1], read, write)
 
     def cost_usd(self, usage: Usage) -> float:
+        """Return the cost of one call in US dollars by these rates. A cost that the provider reported is not used."""
         read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
         plain = max(0, usage.input_tokens - read - written)
         dear = plain * self.input + read * self.cache_read + written * self.cache_write

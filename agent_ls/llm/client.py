@@ -6,8 +6,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
-from agent_ls.llm.adapter import ProviderAdapter
+from agent_ls.llm.accumulate import collect
+from agent_ls.llm.adapter import BlockingAdapter, ProviderAdapter
 from agent_ls.llm.attachments import has_files, with_files
 from agent_ls.llm.catalog import capabilities_lookup, resolve_alias
 from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
@@ -29,12 +31,12 @@ class Client:
 
     def __init__(
         self,
-        adapters: Mapping[str, ProviderAdapter],
+        adapters: Mapping[str, ProviderAdapter | BlockingAdapter],
         default: str = "",
         middleware: Sequence[Middleware] = (),
         keyless: Callable[[str], ProviderAdapter] | None = None,
     ) -> None:
-        self._adapters = dict(adapters)
+        self._adapters = {name: _guarded(name, adapter) for name, adapter in adapters.items()}
         self._default = default
         self._middleware = tuple(middleware)
         self._keyless = keyless
@@ -77,7 +79,7 @@ class Client:
         """
         adapter, request = self._route(request)
         request = replace(request, messages=await with_files(request.messages))
-        proceed = adapter.complete
+        proceed = partial(_complete, adapter)
         for layer in reversed(self._middleware):
             proceed = partial(layer.complete, proceed=proceed)
         return await proceed(request)
@@ -102,7 +104,7 @@ class Client:
         if isinstance(adapter, HttpAdapter):
             await adapter.prepare()
 
-    def replace(self, name: str, adapter: ProviderAdapter | None, default: str) -> None:
+    def replace(self, name: str, adapter: ProviderAdapter | BlockingAdapter | None, default: str) -> None:
         """Use `adapter` for the provider `name` from the next call on; None removes the provider.
 
         `default` becomes the default provider. Running calls are not affected.
@@ -110,7 +112,7 @@ class Client:
         if former := self._adapters.pop(name, None):
             self._retired.append(former)
         if adapter:
-            self._adapters[name] = adapter
+            self._adapters[name] = _guarded(name, adapter)
         self._default = default
 
     def add_middleware(self, layer: Middleware) -> None:
@@ -132,6 +134,23 @@ class Client:
         if adapter is None:
             raise _unknown_provider_error(name, self.providers)
         return adapter, replace(request, provider=name, model=resolve_alias(name, request.model))
+
+
+def _guarded(name: str, adapter: ProviderAdapter | BlockingAdapter) -> ProviderAdapter:
+    """Return the adapter; that of a program with its failures as errors of the model call."""
+    if isinstance(adapter, HttpAdapter) or type(adapter).__module__.startswith(f"{__package__}."):
+        return cast(ProviderAdapter, adapter)
+    from agent_ls.llm.own_adapter import OwnAdapter  # only a program needs it
+
+    return OwnAdapter(name, adapter)
+
+
+async def _complete(adapter: ProviderAdapter, request: Request) -> Response:
+    """Return the answer of an adapter, also of one that only streams."""
+    try:
+        return await adapter.complete(request)
+    except NotImplementedError:
+        return await collect(adapter.stream(request), adapter.name, request.model)
 
 
 async def _stream_with_files(
@@ -309,4 +328,5 @@ def _unknown_provider_error(name: str, there: Sequence[str]) -> ConfigurationErr
         )
     known = ", ".join(sorted({*_CODECS, *there}))
     message = f"there is no provider named {name}; known are {known}"
-    return ConfigurationError(message, provider=name, hint=_WALKTHROUGH)
+    hint = f"use one of these names, or pass a provider of your program: Client({{{name!r}: adapter}})"
+    return ConfigurationError(message, provider=name, hint=hint)

@@ -50,6 +50,17 @@ VARIABLES: Mapping[str, ProviderVariables] = {
 }
 """The variables by provider, in the order in which a provider becomes the default."""
 
+OTHER_PROVIDER_NAMES: Mapping[str, str] = {
+    "chatgpt": "openai",
+    "claude": "anthropic",
+    "codex": "openai",
+    "google": "gemini",
+    "gpt": "openai",
+    "grok": "xai",
+    "kimi": "moonshot",
+    "zhipu": "zai",
+}
+"""What people call a provider, by its models or its company. For hints only: a key is never sent by such a name."""
 
 _LIKE_A_KEY = regex(r"([A-Z]+?)_?(?:API|AUTH|SECRET)?_?(?:KEY|TOKEN)")
 KEYLESS: tuple[str, ...] = tuple(name for name, row in VARIABLES.items() if not row.needs_key)
@@ -63,7 +74,7 @@ def key_variable(provider: str) -> str:
 
 def find_misnamed_keys(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield each of `names` that looks like a misspelt variable for an API key, with the correct name."""
-    aliases = {**{name: name for name in VARIABLES}, "claude": "anthropic", "google": "gemini"}
+    aliases = {**{name: name for name in VARIABLES}, **OTHER_PROVIDER_NAMES}
     known = {key for row in VARIABLES.values() for key in row.keys}
     for name in names:
         found = _LIKE_A_KEY.fullmatch(name.upper())
@@ -101,6 +112,7 @@ class Credentials:
         self._base_urls = dict(base_urls or {})
         self._headers = {name: dict(values) for name, values in (headers or {}).items()}
         self._seen = set(self._secrets.values())
+        self._redacted: set[str] = set()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -158,9 +170,17 @@ class Credentials:
     def known_secrets(self) -> frozenset[str]:
         """Return every secret that was ever stored, including removed secrets.
 
-        No secret may appear in a log, an event or a child process.
+        No secret may appear in a log or an event.
         """
+        return frozenset(self._seen | self._redacted)
+
+    def withheld_secrets(self) -> frozenset[str]:
+        """Return the known secrets that no child process may get: all but those of `redact`."""
         return frozenset(self._seen)
+
+    def redact(self, secrets: Iterable[str]) -> None:
+        """Add secrets that child processes may get, for example variables that the user keeps for commands."""
+        self._redacted.update(secret for secret in secrets if secret)
 
     def hide(self, secrets: Iterable[str]) -> None:
         """Add secrets other than provider keys to `known_secrets`, for example those of MCP servers. "" is ignored."""

@@ -18,7 +18,7 @@
                 ModelLoadingError         a server that has just started still loads the model
         NetworkError              no connection, connection lost, name not found, certificate refused
         RequestTimeoutError       no connection, no first byte or no data for too long; 408 (not retryable)
-        NoObjectGeneratedError    the answer is not JSON or does not match the schema; the caller may ask again
+        NoObjectGeneratedError    (object_errors.py) the answer is not the object that was wanted
         StreamError               the stream ended without its terminal event, or has a malformed event
         RunawayError              the answer repeats itself without end and was stopped
 
@@ -183,18 +183,6 @@ def is_refusal(error: LlmError) -> TypeGuard[ProviderError]:
     """Return whether a server may have refused a part of the request, so that it may accept another form of it."""
     kinds = InvalidRequestError | NotFoundError | ServerError
     return isinstance(error, kinds) and not isinstance(error, ContextLengthError)
-
-
-class NoObjectGeneratedError(LlmError):
-    """The model's answer is not JSON or does not match the schema; `text` is the answer."""
-
-    kind = "no_object"
-
-    def __init__(self, message: str, *, text: str = "", provider: str = "", model: str = "") -> None:
-        super().__init__(
-            message, provider=provider, model=model, hint="Ask again, or simplify the schema or the request."
-        )
-        self.text = text
 
 
 def valid_delay_s(value: object) -> float | None:

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 import anyio
 from pydantic_core import from_json
@@ -26,7 +26,6 @@ from agent_ls.llm.client import Client
 from agent_ls.llm.errors import (
     ConfigurationError,
     LlmError,
-    NoObjectGeneratedError,
     RequestTimeoutError,
     StreamError,
     typed,
@@ -40,15 +39,26 @@ from agent_ls.llm.messages import (
     tool_results,
     user,
 )
+from agent_ls.llm.object_errors import NoObjectGeneratedError
+from agent_ls.llm.object_types import ObjectType, object_type
 from agent_ls.llm.requests import FinishReason, JsonFormat, Request, Response, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
 from agent_ls.llm.schema_check import check_schema, find_schema_error
-from agent_ls.llm.stream import StreamEvent, TextDelta
+from agent_ls.llm.stream import StreamEvent, StreamStart, TextDelta
 from agent_ls.llm.tools import CallableTool, RepairArguments, run_tool
+from agent_ls.text import to_display_line
 
 MAX_PAUSES = 10  # how often one answer may pause (finish reason `pause`) and continue in a new response
 
+PROBLEM_CHARS = 500
+
 T = TypeVar("T")
+if TYPE_CHECKING:  # a default, so that programs may write `GenerateResult` alone; Python 3.11 has none
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    Output = DefaultTypeVar("Output", default=Any, covariant=True)
+else:
+    Output = TypeVar("Output", covariant=True)
 
 OnRetry: TypeAlias = Callable[[LlmError, int, float], object]
 """Called before a retry with the error, the failed attempt's number (from 1), and the delay in seconds."""
@@ -97,14 +107,14 @@ DEFAULT_GENERATE_OPTIONS = GenerateOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class GenerateResult:
+class GenerateResult(Generic[Output]):
     """The result of generate(). The properties `text`, `tool_calls` and `usage` return values of the last step.
 
-    `output` is the object of generate_object().
+    `output` is the object of generate_object(), None after generate().
     """
 
     steps: tuple[GenerateStep, ...]
-    output: Any = None
+    output: Output
 
     @property
     def response(self) -> Response:
@@ -188,7 +198,7 @@ async def generate(
     tools: Sequence[CallableTool] = (),
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
-) -> GenerateResult:
+) -> GenerateResult[None]:
     """Call the model repeatedly, run the tools that it calls (within `options`), and return the result.
 
     Raises:
@@ -201,7 +211,7 @@ async def generate(
             complete = partial(chosen.complete, loop.request)
             response = await retry(partial(_call_in_time, complete, options.step_timeout_s), options)
             if not await loop.run_step(response):
-                return GenerateResult(tuple(loop.steps))
+                return GenerateResult(tuple(loop.steps), None)
 
 
 class StreamResult:
@@ -257,7 +267,7 @@ def stream(
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
 ) -> StreamResult:
-    """Do the same as generate(), but stream the answer. A call that fails after its first event is not retried.
+    """Do the same as generate(), but stream the answer. A call that fails after a part of its answer is not retried.
 
     Raises:
         LlmError: from the iteration.
@@ -290,6 +300,9 @@ async def _step_events(
     attempt = 0
     while True:
         has_begun = False
+        held: list[
+            StreamEvent
+        ] = []  # the start, which has nothing of the answer: an error after it is retried
         error: LlmError = StreamError("the stream did not end")
         step_end = None if options.step_timeout_s is None else anyio.current_time() + options.step_timeout_s
         left = min((at for at in (end, step_end) if at is not None), default=None)
@@ -298,9 +311,15 @@ async def _step_events(
                 while True:
                     with _limit_time(None if left is None else left - anyio.current_time(), "the answer"):
                         event = await anext(events, None)
+                    if isinstance(event, StreamStart) and not has_begun:
+                        held.append(event)
+                        continue
+                    has_begun = True
+                    for start in held:
+                        yield start
+                    held.clear()
                     if event is None:
                         return
-                    has_begun = True
                     yield event
         except LlmError as failed:
             error = failed
@@ -309,30 +328,53 @@ async def _step_events(
         attempt = await _wait_for_retry(error, attempt, options)
 
 
-@typed
+@overload
+async def generate_object(
+    request: Request,
+    schema: type[T],
+    *,
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
+    client: Client | None = None,
+) -> GenerateResult[T]: ...
+
+
+@overload
 async def generate_object(
     request: Request,
     schema: JsonObject,
     *,
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
-) -> GenerateResult:
-    """Return an answer whose `output` is JSON that matches `schema`.
+) -> GenerateResult[Any]: ...
+
+
+@typed
+async def generate_object(
+    request: Request,
+    schema: JsonObject | type[Any],
+    *,
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
+    client: Client | None = None,
+) -> GenerateResult[Any]:
+    """Return an answer whose `output` matches `schema`.
+
+    The `output` is JSON for a JSON Schema, and an instance for a pydantic model, a dataclass or a TypedDict.
 
     Raises:
         NoObjectGeneratedError: the answer is not JSON or does not match `schema`; the call is not repeated.
-        ConfigurationError: `schema` is not a JSON Schema. LlmError: the errors of generate().
+        ConfigurationError: `schema` is not a JSON Schema, or a class without one. LlmError: the errors of generate().
     """
-    result = await generate(_with_schema(request, schema), options=options, client=client)
-    return replace(result, output=_parse_object(result.response, schema))
+    wanted = object_type(schema)
+    result = await generate(_with_schema(request, wanted.schema), options=options, client=client)
+    return GenerateResult(result.steps, _parse_object(wanted, result.response, result.total_usage))
 
 
-class ObjectStream:
+class ObjectStream(Generic[Output]):
     """A streamed object. Iterate over it once for partial objects; `object()` returns the complete object."""
 
-    def __init__(self, events: StreamResult, schema: JsonObject) -> None:
+    def __init__(self, events: StreamResult, read: Callable[[Response, Usage], Output]) -> None:
         self._events = events
-        self._schema = schema
+        self._read = read
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         pieces: list[str] = []
@@ -345,26 +387,51 @@ class ObjectStream:
                     last = found
                     yield found
 
-    def object(self) -> Any:
+    def object(self) -> Output:
         """Return the complete object.
 
         Raises:
             NoObjectGeneratedError: the answer is not JSON or does not match the schema.
             StreamError: the stream has not ended.
         """
-        return _parse_object(self._events.response(), self._schema)
+        response = self._events.response()
+        return self._read(response, response.usage)
 
 
-@typed
+@overload
+def stream_object(
+    request: Request,
+    schema: type[T],
+    *,
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
+    client: Client | None = None,
+) -> ObjectStream[T]: ...
+
+
+@overload
 def stream_object(
     request: Request,
     schema: JsonObject,
     *,
     options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
     client: Client | None = None,
-) -> ObjectStream:
+) -> ObjectStream[Any]: ...
+
+
+@typed
+def stream_object(
+    request: Request,
+    schema: JsonObject | type[Any],
+    *,
+    options: GenerateOptions = DEFAULT_GENERATE_OPTIONS,
+    client: Client | None = None,
+) -> ObjectStream[Any]:
     """Stream the answer of generate_object() as partial objects."""
-    return ObjectStream(stream(_with_schema(request, schema), options=options, client=client), schema)
+    wanted = object_type(schema)
+    return ObjectStream(
+        stream(_with_schema(request, wanted.schema), options=options, client=client),
+        partial(_parse_object, wanted),
+    )
 
 
 class _Loop:
@@ -472,17 +539,31 @@ def _with_schema(request: Request, schema: JsonObject) -> Request:
     return replace(request, response_format=JsonFormat(schema))
 
 
-def _parse_object(response: Response, schema: JsonObject) -> Any:
-    where = {"provider": response.provider, "model": response.model}
+def _parse_object(wanted: ObjectType, response: Response, usage: Usage) -> Any:
+    text = _strip_fence(response.text)
     try:
-        value = json.loads(_strip_fence(response.text))
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        raise NoObjectGeneratedError("the answer is not valid JSON", text=response.text, **where) from None
-    if problem := find_schema_error(value, schema, is_own=True):
-        raise NoObjectGeneratedError(
-            f"the answer does not match the schema: {problem}", text=response.text, **where
-        )
-    return value
+        raise _no_object("the answer is not valid JSON", response, usage) from None
+    if problem := find_schema_error(value, wanted.schema, is_own=True):
+        raise _no_object(f"the answer does not match the schema: {problem}", response, usage)
+    if wanted.read is None:
+        return value
+    try:
+        return wanted.read(text)
+    except ValueError as error:  # a validator of the program's class
+        words = f"the answer does not fit the class: {to_display_line(str(error), PROBLEM_CHARS)}"
+        raise _no_object(words, response, usage) from error
+
+
+def _no_object(problem: str, response: Response, usage: Usage) -> NoObjectGeneratedError:
+    return NoObjectGeneratedError(
+        problem,
+        text=response.text,
+        usage=usage,
+        provider=response.provider,
+        model=response.model,
+    )
 
 
 def parse_partial(text: str) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing, contextmanager, nullcontext, suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING
 import anyio
 
 from agent_ls._version import __version__
-from agent_ls.llm.accumulate import Accumulator
+from agent_ls.llm.accumulate import collect
 from agent_ls.llm.endpoint import Endpoint
-from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, RequestTimeoutError, StreamError
+from agent_ls.llm.errors import InvalidRequestError, LlmError, ProviderError, StreamError
 from agent_ls.llm.providers.base import (
     Codec,
     DescribingCodec,
@@ -26,6 +25,7 @@ from agent_ls.llm.providers.base import (
     ProbingCodec,
     ReplyHead,
     RescuingCodec,
+    WireRequest,
 )
 from agent_ls.llm.providers.refused_streams import demands_stream
 from agent_ls.llm.providers.refused_tools import name_refused_tools
@@ -33,6 +33,7 @@ from agent_ls.llm.providers.wire_json import encode_json, parse_object
 from agent_ls.llm.requests import Request, Response
 from agent_ls.llm.sse import SseDecoder
 from agent_ls.llm.stream import ProviderEvent, StreamEvent, StreamFinish, replay_as_stream
+from agent_ls.llm.time_limit import ResponseTimeLimit
 
 if TYPE_CHECKING:
     from agent_ls.llm.transport import StreamedReply, Transport
@@ -66,21 +67,23 @@ class HttpAdapter:
 
     async def complete(self, request: Request) -> Response:
         is_streamed = request.model in self._only_streaming
+        wire = await self._encode(request, stream=is_streamed)
         try:
-            response = await (self._collect(request) if is_streamed else self._complete(request))
+            response = await (self._collect(request, wire) if is_streamed else self._complete(request, wire))
             return replace(response, warnings=(*response.warnings, *self._notices(request)))
         except LlmError as error:
             if not is_streamed and demands_stream(error):
                 self._only_streaming.add(request.model)
-            elif not self._can_retry_differently(request, error):
+            elif not self._can_retry_differently(request, error, wire, stream=is_streamed):
                 self._attribute(error, request)
                 raise
         return await self.complete(request)
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         has_begun = False
+        wire = await self._encode(request, stream=True)
         try:
-            async with aclosing(self._stream(request)) as events:
+            async with aclosing(self._stream(request, wire)) as events:
                 async for event in events:
                     has_begun = True
                     if isinstance(event, StreamFinish) and (notices := self._notices(request)):
@@ -88,7 +91,7 @@ class HttpAdapter:
                     yield event
                 return
         except LlmError as error:
-            if has_begun or not self._can_retry_differently(request, error):
+            if has_begun or not self._can_retry_differently(request, error, wire, stream=True):
                 self._attribute(error, request)
                 raise
         async with aclosing(self.stream(request)) as events:
@@ -107,7 +110,7 @@ class HttpAdapter:
         try:
             transport = await self._connect()
             headers = self._headers(codec.models_headers())
-            with self._limit_time(self._deadline()):
+            with self._limit().within():
                 head, body = await transport.get(codec.models_path, headers)
             if not _is_good(head):
                 raise self._codec.decode_error(nothing, head, body)
@@ -152,33 +155,33 @@ class HttpAdapter:
     def __repr__(self) -> str:
         return f"HttpAdapter({self.name!r}, {self._endpoint!r})"
 
-    async def _complete(self, request: Request) -> Response:
+    async def _encode(self, request: Request, *, stream: bool) -> WireRequest:
         await self._ask_abilities(request)
-        wire = self._codec.encode(request, stream=False)
+        try:
+            return self._codec.encode(request, stream=stream)
+        except LlmError as error:
+            self._attribute(error, request)
+            raise
+
+    async def _complete(self, request: Request, wire: WireRequest) -> Response:
         headers = self._headers(wire.headers)
         transport = await self._connect()
-        with self._limit_time(self._deadline()):
+        with self._limit().within():
             head, body = await transport.post(wire.path, headers, wire.content)
         if not _is_good(head):
             return self._rescue(request, head, body)
         return self._codec.decode(request, head, body)
 
-    async def _collect(self, request: Request) -> Response:
+    async def _collect(self, request: Request, wire: WireRequest) -> Response:
         """Return the complete answer of a server that only streams."""
-        folded = Accumulator(self.name, request.model)
-        async with aclosing(self._stream(request)) as events:
-            async for event in events:
-                folded.feed(event)
-        return folded.response()
+        return await collect(self._stream(request, wire), self.name, request.model)
 
-    async def _stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        await self._ask_abilities(request)
-        wire = self._codec.encode(request, stream=True)
+    async def _stream(self, request: Request, wire: WireRequest) -> AsyncGenerator[StreamEvent]:
         headers = self._headers({**wire.headers, "accept": "text/event-stream"})
         transport = await self._connect()
-        deadline = self._deadline()
+        limit = self._limit()
         async with AsyncExitStack() as stack:
-            with self._limit_time(deadline):
+            with limit.within():
                 reply = await stack.enter_async_context(transport.open(wire.path, headers, wire.content))
                 begun = await reply.read() if not _is_good(reply.head) else await _begin(reply)
                 is_json = begun.lstrip(_BLANKS).startswith((b"{", b"["))
@@ -186,9 +189,7 @@ class HttpAdapter:
                 if whole is None and is_json:
                     whole = begun + await reply.read()
             if whole is None:
-                events = await stack.enter_async_context(
-                    aclosing(self._events(request, reply, begun, deadline))
-                )
+                events = await stack.enter_async_context(aclosing(self._events(request, reply, begun, limit)))
                 async for event in events:
                     yield event
                 return
@@ -233,36 +234,29 @@ class HttpAdapter:
             name_refused_tools(error, request.tools)
         return error
 
-    def _deadline(self) -> float:
-        limit = self._endpoint.total_timeout_s
-        return math.inf if limit is None else anyio.current_time() + limit
+    def _limit(self) -> ResponseTimeLimit:
+        return ResponseTimeLimit(self.name, self._endpoint.total_timeout_s)
 
-    def _limit_time(self, deadline: float) -> AbstractContextManager[None]:
-        """Limit the `with` block to `deadline`; math.inf sets no limit.
-
-        Raises:
-            RequestTimeoutError: the deadline passed inside the block.
+    def _can_retry_differently(
+        self, request: Request, error: LlmError, refused: WireRequest, *, stream: bool
+    ) -> bool:
+        """Return whether the codec encodes the request in another way than it was refused. Of requests that are refused
+        at the same time, the first one changes the encoding of the others.
         """
-        return nullcontext() if deadline == math.inf else self._end_at(deadline)
-
-    @contextmanager
-    def _end_at(self, deadline: float) -> Iterator[None]:
-        with anyio.move_on_at(deadline) as scope:
-            yield
-        if scope.cancelled_caught:
-            raise RequestTimeoutError(
-                f"{self.name} took longer than {self._endpoint.total_timeout_s:g} s for one answer",
-                hint="Try again, or set a longer total time limit for this provider.",
-            )
-
-    def _can_retry_differently(self, request: Request, error: LlmError) -> bool:
-        return isinstance(self._codec, LearningCodec) and self._codec.adapt_encoding(request, error)
+        if not isinstance(self._codec, LearningCodec):
+            return False
+        if isinstance(error, InvalidRequestError) and self._codec.encode(request, stream=stream) != refused:
+            return True
+        while self._codec.adapt_encoding(request, error):
+            if self._codec.encode(request, stream=stream) != refused:
+                return True
+        return False
 
     def _notices(self, request: Request) -> Sequence[str]:
         return self._codec.take_notices(request.model) if isinstance(self._codec, NoticingCodec) else ()
 
     async def _events(
-        self, request: Request, reply: StreamedReply, begun: bytes, deadline: float
+        self, request: Request, reply: StreamedReply, begun: bytes, limit: ResponseTimeLimit
     ) -> AsyncGenerator[StreamEvent]:
         frames, opening, is_answer = SseDecoder(), b"", False
         decoder = self._codec.stream_decoder(request, reply.head)
@@ -278,9 +272,7 @@ class HttpAdapter:
                         return
                     is_answer = is_answer or not isinstance(event, ProviderEvent)
                     yield event
-            # The cancel scope of the time limit must not enclose a `yield`, because the consumer of this generator
-            # may run in other cancel scopes.
-            with self._limit_time(deadline):
+            with limit.within():
                 chunk = await anext(reply.chunks, None)
         for frame in frames.close():
             for event in decoder.feed(frame):

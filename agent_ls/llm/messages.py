@@ -70,8 +70,8 @@ class TextPart:
 class ImagePart:
     """An image as bytes (`data` with `media_type`, for example `image/png`) or by `url`, but not both.
 
-    Without `media_type`, the content decides if it is PNG, JPEG, GIF or WebP. A `url` in a user's message may also be a
-    path (`/a.png`, `./a.png`, `~/a.png`): the file is then sent.
+    Without `media_type`, the content decides if it is PNG, JPEG, GIF or WebP. A `url` without a scheme in a
+    user's message is a path, such as `a.png` or `~/a.png`: the file is then sent.
 
     `detail` is a hint on resolution: `low`, `high`, `auto`, or "" for the provider's default. Some providers
     ignore this hint.

@@ -81,8 +81,8 @@ class AgentRecorder:
     def partial(self, part_id: str, text: str) -> None:
         self._recorder.partial(part_id, text)
 
-    def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
-        return self._recorder.output(call_id, text, missing_bytes)
+    async def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
+        return await self._recorder.output(call_id, text, missing_bytes)
 
     def result(self, call_id: str, result: ToolResultPart) -> None:
         return None
@@ -113,8 +113,9 @@ class AgentApprover:
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
         return await self._approver.allow_unasked(replace(question, agent_id=self._agent_id))
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
-        return await self._approver.resume(request)
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
+        asked = question and replace(question, agent_id=self._agent_id)
+        return await self._approver.resume(request, asked)
 
 
 class NoNotices:

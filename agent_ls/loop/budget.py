@@ -21,11 +21,10 @@ class Spending:
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
-    known_usd: float = field(init=False)
+    known_usd: float = 0.0
 
     def __post_init__(self) -> None:
         self.cost_usd = known_cost(self.cost_usd)
-        self.known_usd = self.cost_usd or 0.0
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
         self.usage = self.usage + usage

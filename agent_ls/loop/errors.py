@@ -3,6 +3,7 @@
 SessionError
   SessionClosedError    the session has ended; resume the session to continue
   SessionBusyError      a turn is running, and the request is possible only in an idle session
+  RollBackStoppedError  the user has stopped the roll back
   UnknownTerminalError  no running command and no background command has this id
   NoInputError          the command does not run in a terminal, so nothing can be typed into it
   CompactionOffError    the settings disable compaction
@@ -41,6 +42,13 @@ class SessionBusyError(SessionError):
 
     def __init__(self, session_id: str) -> None:
         super().__init__(f"Session {session_id} is working. Wait, steer it, or queue the message.")
+
+
+class RollBackStoppedError(SessionError):
+    hint = "files that it had restored by then stay so: read them again, or roll back once more"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"The roll back of session {session_id} was interrupted.")
 
 
 class UnknownTerminalError(SessionError):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.loop.answer_limit import AnswerLimit
 from agent_ls.loop.budget import InputBudget, Spending
 from agent_ls.loop.calls.approval import Approver
 from agent_ls.loop.calls.hooks import NO_HOOKS, Hooks
@@ -42,6 +43,7 @@ class Ports:
     The session replaces `questions` with its own implementation. `secrets` returns the secret keys to redact.
     `ended` returns and removes messages about background processes that have ended since the last call.
     `pinned` returns texts that a compaction must keep. `judge_check` says which commands check the project.
+    `answer_limit` is how long a question to the user waits.
     """
 
     client: ModelClient
@@ -61,6 +63,7 @@ class Ports:
     documents: NestedDocuments = NO_NESTED_DOCUMENTS
     models: OtherModels = NO_OTHER_MODELS
     judge_check: JudgeCheck = no_checks
+    answer_limit: AnswerLimit = field(default_factory=AnswerLimit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.lowlevel import checkpoint
 
+from agent_ls.loop.answer_limit import BY_TIMEOUT, AnswerLimit
 from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.types import EndReason, QuestionAnswered, QuestionAsked, RecordedEvent, State
 from agent_ls.loop.ids import new_id
 from agent_ls.loop.inbox import Input
 from agent_ls.loop.turns import AssistantTurn, Turn
+from agent_ls.text import bare_words
 from agent_ls.tools.base import Question, QuestionReply
 
 _CLOSING = "*_`\"'”’»)]!！\u200d\ufe0f"
@@ -30,7 +32,8 @@ class UnknownQuestionError(SessionError):
 
 
 class BadAnswerError(SessionError):
-    """An answer that is empty, or that has several entries although the question takes only one.
+    """An answer that is empty, that has several entries although the question takes only one, or that is none of the
+    choices at a limit.
 
     The question stays open.
     """
@@ -52,11 +55,13 @@ class _Open:
 class PendingQuestions:
     """The session's open questions.
 
-    Implements Questions. `emit` records and publishes an event of the session.
+    Implements Questions. `emit` records and publishes an event of the session. A question without an answer within
+    `limit` is declined by `timeout`.
     """
 
-    def __init__(self, emit: Callable[[RecordedEvent], object]) -> None:
+    def __init__(self, emit: Callable[[RecordedEvent], object], limit: AnswerLimit) -> None:
         self._emit = emit
+        self._limit = limit
         self._questions: dict[str, _Open] = {}
 
     async def ask(self, question: Question, call_id: str) -> QuestionReply:
@@ -70,7 +75,9 @@ class PendingQuestions:
         same = (it for it in of_call if (it.event.question == question.text if call_id else it.is_restored))
         open_ = next(same, None) or self._add_question(question, call_id)
         open_.is_restored = False
-        await open_.is_answered.wait()
+        await self._limit.wait(
+            open_.is_answered, lambda _: self._resolve(open_, (), declined=True, by=BY_TIMEOUT)
+        )
         answered = open_.answered
         if answered and answered.decided_by == "interrupt":
             # The turn is being stopped: raise the cancellation instead of returning an answer.
@@ -105,11 +112,21 @@ class PendingQuestions:
             raise BadAnswerError("the answer is empty")
         if len(said) > 1 and not open_.event.multiple:
             raise BadAnswerError("this question accepts only one answer")
+        if open_.event.purpose == "limit" and not declined:
+            said = (choice_at_limit(open_.event, said[0]),)
+            if not said[0]:
+                raise BadAnswerError(f"answer with one of: {', '.join(open_.event.choices)}")
         return self._resolve(open_, () if declined else said, declined=declined, by=by, client_key=client_key)
 
-    def reply(self, asked: QuestionAsked, text: str, client_key: str) -> None:
-        """Answer a question with a message that the user sent while it was open."""
-        self.answer(asked.question_id, (text,), declined=False, by="submit", client_key=client_key)
+    def reply(self, text: str, client_key: str) -> bool:
+        """Answer the oldest question with a message that the user sent while it was open. Returns False if no question
+        takes the text: at a limit, only a choice is an answer.
+        """
+        for asked in self.pending():
+            if asked.purpose != "limit" or choice_at_limit(asked, text):
+                self.answer(asked.question_id, (text,), declined=False, by="submit", client_key=client_key)
+                return True
+        return False
 
     def stop(self) -> None:
         """Close all open questions because the user stopped the turn."""
@@ -136,6 +153,11 @@ class PendingQuestions:
         self._emit(open_.answered)
         open_.is_answered.set()
         return open_.answered
+
+
+def choice_at_limit(asked: QuestionAsked, text: str) -> str:
+    """Return the choice that a text names; "" for any other text, which must not spend more."""
+    return next((it for it in asked.choices if bare_words(it) == bare_words(text)), "")
 
 
 def resting_state(reason: EndReason, turns: Sequence[Turn], queue: Sequence[Input]) -> State:

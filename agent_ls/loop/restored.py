@@ -58,7 +58,8 @@ class MissingRecords:
     The order is the same as in a live session: first the end events of open parts and calls, then the turns
     made from these events, then the event that ends processing. If the resume is interrupted too, the session
     can therefore be resumed again. The end events of subagents come first, each with the id of the agent that
-    emits it.
+    emits it. `cut_chars` is the number of characters of an answer that the model was writing, None if no model call
+    ran; `cut_agents` has this number for each subagent whose model call ran.
     """
 
     turn_id: str = ""
@@ -66,6 +67,8 @@ class MissingRecords:
     ends: tuple[RecordedEvent, ...] = ()
     turns: tuple[Turn, ...] = ()
     last: tuple[RecordedEvent, ...] = ()
+    cut_chars: int | None = None
+    cut_agents: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +145,10 @@ class RestoredSession:
 
     `call_ids` are the ids used in events; `answers` maps each client key to the result of its message. If
     `was_closed`, the log ends with session_end; the resumed session must therefore emit its new state.
-    `cost_usd` is None if unknown. `shown` contains the digest of each file that the model has read.
-    `calibration` is the last value reported in UsageReport. `inherited` is the part of usage and cost that a copy has
-    from its source. `warnings` are about what the end of the process left unclear.
+    `cost_usd` is None if unknown, `known_usd` the cost of the calls whose price is known. `shown` contains the
+    digest of each file that the model has read. `calibration` is the last value reported in UsageReport. `inherited` is
+    the part of usage and cost that a copy has from its source. `warnings` are about what the end of the process left
+    unclear.
     """
 
     turns: tuple[Turn, ...]
@@ -158,6 +162,7 @@ class RestoredSession:
     missing: MissingRecords = field(default_factory=MissingRecords)
     was_closed: bool = False
     cost_usd: float | None = 0.0
+    known_usd: float = 0.0
     inherited: Expense = NOTHING_SPENT
     calibration: float = 1.0
     plan: PlanChanged | None = None
@@ -168,15 +173,26 @@ class RestoredSession:
 
 
 def emit_missing_records(
-    missing: MissingRecords, emitter: EventEmitter, record: Callable[[Turn], None]
+    missing: MissingRecords,
+    emitter: EventEmitter,
+    record: Callable[[Turn], None],
+    count_killed: Callable[[int], None],
+    count_agent: Callable[[str, int], None],
 ) -> None:
+    """Add what the log lacks. `count_killed` counts the model call that ran at the end of the process, `count_agent`
+    that of a subagent.
+    """
     emitter.turn_id = missing.turn_id
     for agent_id, event in missing.agents:
         emitter.emit(event, agent_id)
+    for agent_id, chars in missing.cut_agents:
+        count_agent(agent_id, chars)
     for event in missing.ends:
         emitter.emit(event)
     for turn in missing.turns:
         record(turn)
+    if missing.cut_chars is not None:
+        count_killed(missing.cut_chars)
     for event in missing.last:
         emitter.emit(event)
     emitter.turn_id = ""

@@ -63,7 +63,7 @@ class Recorder(Protocol):
         """Record the current text of an open part, at most once a second. SIGKILL can lose only newer text."""
         ...
 
-    def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
+    async def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
         """Store a call's output. Returns its `output_ref`.
 
         `missing_bytes` is the number of bytes by which the complete output is longer than `text`.

@@ -8,8 +8,7 @@ synchronous and must be called in the event loop's thread: they change queues, w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -19,6 +18,7 @@ from anyio.abc import TaskGroup
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.messages import ImagePart
 from agent_ls.llm.requests import Usage
+from agent_ls.loop.calls.dispatch import BY_CLOSING, BY_USER
 from agent_ls.loop.calls.redaction import redacted
 from agent_ls.loop.calls.terminals import SessionTerminals
 from agent_ls.loop.config import SessionConfig
@@ -50,6 +50,7 @@ from agent_ls.loop.inbox import Input, QueueChange, QueuedSteer, StartNow
 from agent_ls.loop.model.failures import failure_of, internal_error
 from agent_ls.loop.ports import Ports
 from agent_ls.loop.questions import PendingQuestions, resting_state
+from agent_ls.loop.rest import Rest
 from agent_ls.loop.restored import RestoredSession, Submitted, SuspendedTurn, emit_missing_records
 from agent_ls.loop.session_parts import SubmitResults, assemble, collect_last_notices, suspended_profile
 from agent_ls.loop.turns import Turn, UserTurn
@@ -97,9 +98,9 @@ class Session:
         self.id = session_id
         self.profile = profile
         self.config = config
-        self._restored = restored
+        self.restored = restored
         known = restored or RestoredSession((), 0)
-        self.questions = PendingQuestions(lambda event: self.emit(event))
+        self.questions = PendingQuestions(lambda event: self.emit(event), ports.answer_limit)
         self._ports = replace(ports, questions=self.questions)
         profile_for = profile_for or (lambda provider, model: replace(self.profile, model=model))
         parts = assemble(session_id, self._ports, known, profile, lambda: self.config, profile_for)
@@ -120,7 +121,7 @@ class Session:
         self._has_input = False
         self._is_compacting = False
         self._is_closing = False
-        self._is_held = False
+        self.rest = Rest(lambda: self._wake.set())
         self._stop: Literal["interrupted", "aborted"] | None = None
         self.cut_reason: EndReason = "interrupted"  # of a turn during which the task of `run` is cancelled
         self._end_reason: EndReason = "completed"
@@ -167,6 +168,10 @@ class Session:
         return self._shared.spending.cost_usd
 
     @property
+    def known_cost_usd(self) -> float:
+        return self._shared.spending.known_usd
+
+    @property
     def plan(self) -> PlanChanged | None:
         """The latest plan of the model, possibly restored from the log; None if the model has made no plan."""
         return self._loop.plan
@@ -199,8 +204,8 @@ class Session:
     ) -> Submitted:
         """Start a turn with this message; if a turn is running, do what `when_busy` says.
 
-        If the model has asked a question, a text-only message answers that question instead. If `client_key`
-        was used before, this method only returns the earlier result.
+        If the model has asked a question, a text-only message answers that question instead; at a limit, only the
+        text of a choice does. If `client_key` was used before, this method only returns the earlier result.
 
         Raises:
             SessionClosedError: the session is closed.
@@ -210,11 +215,9 @@ class Session:
             return known
         self._check_open()
         item = Input(text, tuple(images), client_key)
-        asked = self.questions.pending() if text.strip() and not images and not self._stop else ()
-        if asked:
-            self.questions.reply(asked[0], text, client_key)
+        if text.strip() and not images and not self._stop and self.questions.reply(text, client_key):
             answer = Submitted(turn_id=self.turn_id)
-        elif not self.is_busy and not self._is_held:
+        elif not self.is_busy and not self.rest.is_held:
             self._inbox.release()
             answer = Submitted(turn_id=self._begin(item))
             self._wake.set()
@@ -225,6 +228,10 @@ class Session:
         else:
             answer = Submitted(queued_id=self._queue_input(item))
         return self._answers.store(client_key, answer)
+
+    def find_submitted(self, client_key: str) -> Submitted | None:
+        """Return the result of the message with this key, None if there is none."""
+        return self._answers.find(client_key)
 
     def steer(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> SteerId:
         """Queue a message for the next model call. In an idle session, that is the first call of the next
@@ -245,9 +252,7 @@ class Session:
         return removed
 
     def follow_up(self, text: str, *, images: Sequence[ImagePart] = (), client_key: str = "") -> QueuedId:
-        """Queue a message that starts a turn after the running one, or at once if no turn is running. Raises
-        SessionClosedError.
-        """
+        """Queue a message for a turn after the running one, or at once without one. Raises SessionClosedError."""
         if known := self._answers.find(client_key):
             return QueuedId(known.queued_id)
         self._check_open()
@@ -286,7 +291,8 @@ class Session:
         return self._answers.store(client_key, Submitted(compaction_id=compaction_id)).compaction_id
 
     def interrupt(self) -> None:
-        """End the running turn; the session continues. Queued messages wait until the user sends a message."""
+        """End the running turn or roll back; the session continues. Queued messages wait until the user sends one."""
+        self.rest.stop()
         if self.is_busy and not self._stop:
             self._inbox.hold()
             self._cancel_turn("interrupted")
@@ -305,9 +311,7 @@ class Session:
     def configure(
         self, *, profile: ProviderProfile | None = None, config: SessionConfig | None = None
     ) -> AppliesFrom:
-        """Change config or profile. A config applies from the next model call, a profile from the next
-        message of the user.
-        """
+        """Change the config from the next model call, or the profile from the next message of the user."""
         if config is not None:
             self.config = config
         if profile is not None:
@@ -321,23 +325,19 @@ class Session:
         self.profile = profile
         self._loop.replacement = profile
 
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
+    def at_rest(self) -> Rest:
         """Prevent turns from starting inside the `with` block. Messages sent during the block are queued.
+
+        `interrupt` and the end of `run` cancel the block, and the code after it runs.
 
         Raises:
             SessionBusyError: a turn is running, or another caller is inside this block.
             SessionClosedError: the session is closed.
         """
         self._check_open()
-        if self.is_busy or self._is_held:
+        if self.is_busy or self.rest.is_held:
             raise SessionBusyError(self.id)
-        self._is_held = True
-        try:
-            yield
-        finally:
-            self._is_held = False
-            self._wake.set()
+        return self.rest
 
     def go_back(self, turns: Sequence[Turn], plan: PlanChanged | None, event: Reverted) -> None:
         """Replace conversation and plan by an earlier state, and emit `event`. Call this inside `at_rest`."""
@@ -360,9 +360,7 @@ class Session:
         return envelope
 
     def _is_continuation(self, event: RecordedEvent) -> bool:
-        """Whether `event` makes the waiting turn continue: it is the user's answer, or the last decision about
-        the proposed changes of a suspended turn.
-        """
+        """Whether `event` makes the waiting turn continue: an answer, or the last decision about proposed changes."""
         if self.questions.pending():
             return False
         return isinstance(event, ApprovalResolved | QuestionAnswered) or (
@@ -373,9 +371,7 @@ class Session:
         self._emitter.emit_delta(delta)
 
     def report_call(self, by: ProviderProfile, usage: Usage) -> None:
-        """Count the tokens of a model call outside of the turns, for example of the call that generated the
-        title.
-        """
+        """Count the tokens of a model call outside of the turns, such as that for the title."""
         self._loop.report_call(by, usage)
 
     def subscribe(self, *, open_parts: bool = False) -> Subscription:
@@ -399,22 +395,25 @@ class Session:
         if self._has_started:
             return
         self._has_started = True
-        if self._restored:
-            emit_missing_records(self._restored.missing, self._emitter, self._loop.record)
+        if self.restored:
+            loop, count_agent = self._loop, self.agents.count_killed
+            emit_missing_records(
+                self.restored.missing, self._emitter, loop.record, loop.count_killed, count_agent
+            )
         self._emitter.emit(
             SessionStart(
                 provider=self.profile.id,
                 model=self.profile.model,
                 working_directory=self._ports.environment.working_directory(),
-                resumed=self._restored is not None,
+                resumed=self.restored is not None,
                 is_walkthrough=self.profile.id == WALKTHROUGH,
             )
         )
-        for warning in self._restored.warnings if self._restored else ():
+        for warning in self.restored.warnings if self.restored else ():
             self._emitter.emit(warning)  # after session_start, with which a program begins to read
         if self._suspended:
             self._take_up(self._suspended)
-        elif self._restored and self._restored.was_closed:
+        elif self.restored and self.restored.was_closed:
             self._emitter.emit(StateChanged("IDLE"))
 
     def _take_up(self, suspended: SuspendedTurn) -> None:
@@ -440,6 +439,8 @@ class Session:
         finally:
             # Shielded from cancellation because the log must be complete. Takes little time.
             with anyio.CancelScope(shield=True), self._emitter.ending():
+                self._is_closing = True
+                await self.rest.end()
                 await collect_last_notices(self._ports.notices)
                 self._close()
                 await self._ports.recorder.sync()
@@ -452,7 +453,7 @@ class Session:
             await self._ports.recorder.sync()
 
     async def _run(self, group: TaskGroup) -> None:
-        while self._has_input or self._is_held or not self._is_closing:
+        while self._has_input or self.rest.is_held or not self._is_closing:
             if self._has_input or self._maybe_begin_next() or self._maybe_begin_compaction():
                 await self._work()
                 group.start_soon(self._emitter.sync_soon)
@@ -490,7 +491,7 @@ class Session:
             return "error", False
         except Exception as error:  # last resort: no unexpected error may end the session
             logger.exception("a turn of session %s failed", self.id)
-            self._emitter.emit(internal_error(error))
+            self._emitter.emit(internal_error(error, has_answers=self.history.model_calls > 0))
             return "error", False
         finally:
             self._is_compacting = False
@@ -499,7 +500,7 @@ class Session:
         return finish.reason, finish.reason != "error" and finish.limit not in ("turns", "budget")
 
     def _fail(self, error: LlmError) -> None:
-        failure = failure_of(error)
+        failure = failure_of(error, has_answers=self.history.model_calls > 0)
         for event in failure.events:
             self._emitter.emit(event)
         self._is_closing = self._is_closing or failure.closes
@@ -519,7 +520,7 @@ class Session:
         return turn_id
 
     def _maybe_begin_next(self) -> bool:
-        if self._stop or self._is_closing or self._is_held or not self._inbox.has_next:
+        if self._stop or self._is_closing or self.rest.is_held or not self._inbox.has_next:
             return False
         self._begin(self._inbox.pop())
         # Emit this event last: a crash between the two events must not lose the input.
@@ -530,7 +531,7 @@ class Session:
         """Start a requested compaction as a turn without a user message, so that clients can observe and
         interrupt it.
         """
-        if self._is_closing or self._is_held or not self._loop.context.compactor.is_wanted:
+        if self._is_closing or self.rest.is_held or not self._loop.context.compactor.is_wanted:
             return False
         self._has_input = self._is_compacting = True
         self._emitter.turn_id = TurnId(new_id("t"))
@@ -544,7 +545,7 @@ class Session:
         self._has_input = self._is_compacting = False
         if self._stop:
             self._loop.context.compactor.forget()
-        self._stop = None
+        self._stop, self.agents.stopped_by = None, BY_CLOSING
         self._scope = None
         self._end_reason = reason
         rest = resting_state(reason, self.history.turns, self._inbox.queue)
@@ -553,9 +554,7 @@ class Session:
         self._emitter.turn_id = ""
 
     def _close(self) -> None:
-        """End the session and emit session_end. A turn that waits for the user stays suspended; any other
-        turn is ended first.
-        """
+        """End the session. A turn that waits for the user stays suspended; any other turn is ended first."""
         self._is_closing = True
         self.terminals.close()
         is_suspended = self._has_input and bool(self._emitter.waiting_calls)
@@ -569,6 +568,7 @@ class Session:
 
     def _cancel_turn(self, why: Literal["interrupted", "aborted"]) -> None:
         self._stop = why
+        self.agents.stopped_by = BY_USER if why == "interrupted" else BY_CLOSING
         self.questions.stop()
         self.agents.stop()
         if self._scope:

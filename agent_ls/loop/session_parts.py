@@ -63,7 +63,7 @@ def assemble(
         TurnEvidence(ports.judge_check),
     )
     inbox = Inbox(known.steers, known.queue, ports.recorder.images)
-    spending = Spending(known.usage, known.cost_usd)
+    spending = Spending(known.usage, known.cost_usd, known.known_usd)
     shared = Shared(
         session_id,
         CallIds(known.call_ids),

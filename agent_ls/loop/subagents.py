@@ -8,7 +8,7 @@ parent's subagents are ended.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -18,16 +18,20 @@ from anyio.abc import TaskGroup
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.wrappers.scoped import ScopedEnvironment
 from agent_ls.llm.errors import LlmError
+from agent_ls.llm.requests import Usage
 from agent_ls.loop.agent_emitter import AgentApprover, AgentDocuments, AgentEmitter, AgentRecorder, NoNotices
+from agent_ls.loop.calls.dispatch import BY_CLOSING, BY_USER
 from agent_ls.loop.calls.hooks import AgentHooks
 from agent_ls.loop.calls.truncation import truncate_chars
 from agent_ls.loop.config import SessionConfig
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import Emitter, EventEmitter
 from agent_ls.loop.events.types import SteeringQueued, SubagentChanged
 from agent_ls.loop.ids import SteerId, new_id
 from agent_ls.loop.inbox import Inbox, QueuedSteer
 from agent_ls.loop.model.other_models import OtherModels, Purpose, UnusableModel, model_for
+from agent_ls.loop.model.spent import CallCounter
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredAgent, RestoredSession
 from agent_ls.loop.turn_loop import TurnLoop
@@ -43,6 +47,12 @@ REPORT_MAX_CHARS = 20_000  # length limit for a subagent's last text, equal to t
 
 Stop: TypeAlias = Literal["interrupted", "closed", "stopped"]
 """Why a subagent was stopped: with its parent's turn, by its parent, by the user."""
+
+STOPPED_BY: Mapping[Stop, str] = {
+    "interrupted": "the end of its parent's turn",
+    "closed": "its parent agent",
+    "stopped": BY_USER,
+}
 
 REASONS = {"stopped": "the user stopped it"}
 """Words for reasons that the model could not understand."""
@@ -150,6 +160,7 @@ class Subagents:
         self._agent_id = agent_id
         self._emitter: Emitter = AgentEmitter(kit.emitter, agent_id) if agent_id else kit.emitter
         self.depth = depth
+        self.stopped_by = BY_CLOSING  # unless `stop` or the session sets another reason
         self._agents: dict[str, _Agent] = {}
         self._stored = {it.changed.agent_id: it for it in kit.restored if it.parent == agent_id}
         self._news = anyio.Event()
@@ -262,6 +273,16 @@ class Subagents:
             agent.agents.stop()
             self._cancel(agent, "interrupted")
 
+    def count_killed(self, agent_id: str, received_chars: int) -> None:
+        """Count the model call of a subagent that ran when an earlier process of this session ended."""
+        kit, context, profile = self._kit, self.parent.context, self.parent.profile
+        for stored in (it for it in kit.restored if it.changed.agent_id == agent_id):
+            sent = context.measure(kit.config(), ConversationHistory(stored.turns)).total
+            counter = CallCounter(
+                AgentEmitter(kit.emitter, agent_id), kit.shared.spending, context, kit.config
+            )
+            counter.count_cut(profile, sent, received_chars, by=self._price_list(stored))
+
     async def end_all(self) -> None:
         if not self._list_running():
             return
@@ -339,6 +360,14 @@ class Subagents:
             return parent
         return self._kit.profile_for(provider, model)
 
+    def _price_list(self, stored: RestoredAgent) -> ProviderProfile:
+        """Return the profile with the price of a stored subagent's model; unknown if its provider is gone."""
+        try:
+            return self._stored_profile(stored)
+        except Exception:  # the program or the user no longer has this provider
+            logger.info("the price of %s is unknown", stored.changed.model, exc_info=True)
+            return replace(self.parent.profile, model=stored.changed.model, cost_usd=_unknown_price)
+
     async def _environment(self, folder: str) -> ExecutionEnvironment:
         base = self.parent.environment
         path = absolute(folder or ".", base)
@@ -408,6 +437,7 @@ class Subagents:
 
     def _begin(self, agent: _Agent, message: str) -> None:
         agent.stop, agent.is_known, agent.scope = "", False, anyio.CancelScope()
+        agent.agents.stopped_by = BY_CLOSING
         self._kit.tasks.start(self._run_message, agent)
         agent.loop.record(UserTurn(message, self._kit.ports.clock.now()))
         self._emitter.emit(agent.changed)
@@ -462,6 +492,7 @@ class Subagents:
 
     def _cancel(self, agent: _Agent, why: Stop) -> None:
         agent.stop = agent.stop or why
+        agent.agents.stopped_by = STOPPED_BY[agent.stop]
         agent.scope.cancel()
 
 
@@ -477,6 +508,10 @@ def _failed(agent: _Agent, why: str) -> str:
     """Return why a subagent failed, with the last text that it wrote before: it may have found something."""
     said = _last_text(agent.loop.history.turns)
     return f"{why}\n\nBefore that it wrote:\n\n{said}" if said else why
+
+
+def _unknown_price(usage: Usage) -> None:
+    return None
 
 
 def _last_text(turns: Sequence[Turn]) -> str:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class TurnLimits:
-    """The limits of the turns of one agent. `say` passes an answer of the user in their own words to the model."""
+    """The limits of the turns of one agent. `is_cutting`: a time limit cancels the work of the agent."""
 
     def __init__(
         self,
@@ -26,19 +26,15 @@ class TurnLimits:
         shared: Shared,
         emitter: Emitter,
         limits: Callable[[], UseLimits],
-        say: Callable[[str], None],
     ) -> None:
         self._questions = ports.questions
         self._budget = shared.budget
         self._emitter = emitter
         self._limits = limits
-        self._say = say
+        self.is_cutting = False
 
     async def stopped(self) -> Finish | None:
-        """If a limit is reached, ask the user whether to continue. Returns None if the turn continues.
-
-        A free-text answer means "continue", and its text becomes a steer.
-        """
+        """If a limit is reached, ask the user whether to continue. Returns None if the turn continues."""
         while reached := self._budget.reached(self._limits()):
             self._emitter.emit(TurnLimit(reached.limit, reached.count, reached.message))
             question = Question(
@@ -61,6 +57,7 @@ class TurnLimits:
         If a time limit is reached, ask the user while the work continues. If the user declines, the work is
         cancelled.
         """
+        self.is_cutting = False
         if self._budget.time_left_ms(self._limits()) is None:
             return await work()
         done: list[T] = []
@@ -77,6 +74,7 @@ class TurnLimits:
                     stopped.append(finish)
                 is_asking = False
                 if stopped or done or failure:
+                    self.is_cutting = not (done or failure)
                     return group.cancel_scope.cancel()
 
         async with anyio.create_task_group() as group:
@@ -87,19 +85,15 @@ class TurnLimits:
                 failure = error
             if not is_asking:
                 group.cancel_scope.cancel()
+        self.is_cutting = False
         if failure:
             raise failure
         return stopped[0] if stopped else done[0]
 
     async def ends_here(self, question: Question) -> bool:
-        """Ask whether to continue past a limit. Returns True if the turn ends."""
+        """Ask whether to continue past a limit. Returns True if the turn ends: all but GO_ON ends it."""
         try:
             reply = await self._questions.ask(question, "")
         except ToolError:  # a subagent cannot ask: its turn ends, and the turn of its parent asks
             reply = QuestionReply((), declined=True)
-        if reply.declined or STOP in reply.answers:
-            return True
-        for text in reply.answers:
-            if text != GO_ON:
-                self._say(text)
-        return False
+        return reply.declined or reply.answers != (GO_ON,)

@@ -16,9 +16,8 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.llm.errors import LlmError, RequestTooLargeError
 from agent_ls.llm.messages import ToolCallPart
-from agent_ls.llm.requests import FinishReason, Request, Usage, known_usage
-from agent_ls.loop.budget import UNKNOWN_PRICE, known_cost
-from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall
+from agent_ls.llm.requests import FinishReason, Request, Usage
+from agent_ls.loop.calls.dispatch import BY_TIME_LIMIT, Call, Dispatcher, ParsedCall
 from agent_ls.loop.calls.early_calls import EarlyCalls
 from agent_ls.loop.calls.loop_detection import calls_since_warning, detect_loop, signature, warning
 from agent_ls.loop.calls.tool_round import outcomes, run_round
@@ -32,12 +31,11 @@ from agent_ls.loop.events.types import (
     PlanChanged,
     SteeringInjected,
     TurnLimit,
-    UsageReport,
     Warning,
 )
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.inbox import Inbox
-from agent_ls.loop.model.call import ModelCalls, ModelReply
+from agent_ls.loop.model.call import ModelCalls
 from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.model.recovery import (
@@ -48,6 +46,7 @@ from agent_ls.loop.model.recovery import (
     refuses_images,
     refuses_reasoning,
 )
+from agent_ls.loop.model.spent import CallCounter
 from agent_ls.loop.ports import Ports, Shared
 from agent_ls.loop.restored import RestoredSession, SuspendedCall
 from agent_ls.loop.step import AnswerCalls, CallModel, Finish, RunTools, StepState, cut_message, next_step
@@ -63,10 +62,11 @@ class Agents(SubagentSpawner, Protocol):
     """Interface to the subagents that this loop's model has started; see `subagents.py`.
 
     `inbox` contains the messages for this loop's model. `depth` is the nesting depth of this loop's agent, 0 for the
-    main agent.
+    main agent. `stopped_by` says who or what stops this loop's agent.
     """
 
     depth: int
+    stopped_by: str
 
     @property
     def inbox(self) -> Inbox: ...
@@ -157,22 +157,22 @@ class TurnLoop:
         self._inbox = agents.inbox
         self._config = config
         self._model = ModelCalls(ports.client, ports.clock, emitter, shared.call_ids, self.record)
-        self._own_cost_usd = 0.0
-        self._limits = TurnLimits(
-            ports,
-            shared,
-            emitter,
-            lambda: config().limits,
-            lambda text: self.record(SteeringTurn(text, ports.clock.now())),
-        )
+        self._limits = TurnLimits(ports, shared, emitter, lambda: config().limits)
         self._suspended = restored.suspended
         # Leave out the calls of a suspended answer, because their signatures are added after the round has ended.
         is_open = self._suspended is not None and self._suspended.answer is not None
         self._signatures = calls_since_warning(restored.turns[:-1] if is_open else restored.turns)
         self._dispatcher = Dispatcher(
-            ports, shared, emitter, agents, plan=restored.plan, shown=restored.shown
+            ports,
+            shared,
+            emitter,
+            agents,
+            plan=restored.plan,
+            shown=restored.shown,
+            stopped_by=lambda: BY_TIME_LIMIT if self._limits.is_cutting else agents.stopped_by,
         )
         self.context = ContextKeeper(shared.session_id, ports, emitter, self, restored)
+        self._spent = CallCounter(emitter, shared.spending, self.context, config)
 
     @property
     def usage(self) -> Usage:
@@ -309,7 +309,7 @@ class TurnLoop:
             return None
         decision = await self._ports.hooks.before_prompt(last.content)
         if decision.stop:
-            return self._end_by_hook(f"One of your hooks stopped this message: {decision.stop}")
+            return self._end_by_hook(f"{decision.who} stopped this message: {decision.stop}")
         if decision.context:
             self.record(SteeringTurn(decision.context, self._ports.clock.now(), source="hook"))
         return None
@@ -360,7 +360,7 @@ class TurnLoop:
             answer=progress.answer,
             rounds=progress.rounds,
             model_calls=self.history.model_calls,
-            subagent_cost_usd=self._own_cost_usd if self._agents.depth else 0.0,
+            subagent_cost_usd=self._spent.own_usd if self._agents.depth else 0.0,
             ended_by=progress.ended_by,
             steering=bool(self._inbox.steers),
         )
@@ -384,7 +384,7 @@ class TurnLoop:
 
     async def _make_room(self, profile: ProviderProfile, config: SessionConfig) -> None:
         if spent := await self.context.make_room(profile, config):
-            self._report_usage(profile, config, spent.usage, by=spent.profile)
+            self._spent.count(profile, spent.usage, by=spent.profile)
 
     async def compact(self, profile: ProviderProfile) -> Finish:
         """Perform the compaction that the user requested while no turn was running."""
@@ -412,7 +412,11 @@ class TurnLoop:
         try:
             reply = await early.read_while_running(
                 self._model.ask(
-                    request, config.retry, streaming=profile.supports_streaming, on_call=early.offer
+                    request,
+                    config.retry,
+                    streaming=profile.supports_streaming,
+                    on_call=early.offer,
+                    on_cut=partial(self._spent.count_cut, profile, sent.total),
                 )
             )
         except LlmError as error:
@@ -422,7 +426,7 @@ class TurnLoop:
             return await self._call_model(profile, config, prefix, recovered)
         finish = reply.finish
         self.context.observe(sent, finish.usage, config)
-        self._report_usage(profile, config, finish.usage, reply)
+        self._spent.count(profile, finish.usage, reply)
         # No warning if the turn ends with an error, because the error reports the cut answer. Otherwise warn
         # here.
         cut = cut_message(finish.finish_reason) if _is_warned(finish.finish_reason, self._inbox) else ""
@@ -463,7 +467,7 @@ class TurnLoop:
         spent = await self.context.make_room_for_refused(profile, config)
         if spent is None:
             return None
-        self._report_usage(profile, config, spent.usage, by=spent.profile)
+        self._spent.count(profile, spent.usage, by=spent.profile)
         return replace(progress, has_overflowed=True)
 
     # --- tools
@@ -488,7 +492,7 @@ class TurnLoop:
         done = outcomes(calls)
         for outcome in done:
             if outcome.usage:
-                self._report_usage(profile, config, outcome.usage)
+                self._spent.count(profile, outcome.usage)
         return replace(
             progress,
             rounds=progress.rounds + 1,
@@ -544,45 +548,15 @@ class TurnLoop:
 
     def report_call(self, by: ProviderProfile, usage: Usage) -> None:
         """Count the tokens of a model call of this session outside of its turns."""
-        self._report_usage(self.profile, self._config(), usage, by=by)
+        self._spent.count(self.profile, usage, by=by)
 
-    def _report_usage(
-        self,
-        profile: ProviderProfile,
-        config: SessionConfig,
-        usage: Usage,
-        reply: ModelReply | None = None,
-        by: ProviderProfile | None = None,
-    ) -> None:
-        """Emit the usage of a model call in a turn with `profile`. `by` is the profile of the model that
-        answered, if it is not `profile`.
-        """
-        usage, spending = known_usage(usage), self._shared.spending
-        cost_usd = known_cost((by or profile).cost_usd(usage))
-        if (
-            cost_usd is None
-            and spending.cost_usd is not None
-            and (config.limits.has_cost or config.max_subagent_cost_usd)
-        ):
-            model = (by or profile).model
-            self._emitter.emit(Warning(UNKNOWN_PRICE.format(model=model), "unknown_price"))
-        spending.add(usage, cost_usd)
-        self._own_cost_usd += cost_usd or 0.0
-        parts = self.context.measure(config)
-        self._emitter.emit(
-            UsageReport(
-                call=usage,
-                total=spending.usage,
-                context_tokens=parts.total,
-                context_window_tokens=profile.context_window_tokens,
-                call_cost_usd=cost_usd,
-                total_cost_usd=spending.cost_usd,
-                context=parts,
-                calibration=self.context.calibration,
-                duration_ms=reply.duration_ms if reply else None,
-                first_output_ms=reply.first_output_ms if reply else None,
-            )
-        )
+    def count_cut(self, by: ProviderProfile, sent_tokens: int, received_chars: int) -> None:
+        """Count a model call that was cut; see CallCounter."""
+        self._spent.count_cut(self.profile, sent_tokens, received_chars, by=by)
+
+    def count_killed(self, received_chars: int) -> None:
+        """Count the model call that ran when an earlier process of this session ended."""
+        self._spent.count_cut(self.profile, self.context.measure(self._config()).total, received_chars)
 
 
 def _is_warned(finish: FinishReason, inbox: Inbox) -> bool:

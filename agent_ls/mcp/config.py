@@ -23,6 +23,7 @@ from agent_ls.mcp.foreign_entry import our_entry, runs_line, type_key, unknown_k
 from agent_ls.mcp.foreign_keys import ELSEWHERE, TYPES
 from agent_ls.mcp.names import command_for
 from agent_ls.mcp.visible import visible
+from agent_ls.near_names import did_you_mean
 from agent_ls.patterns import regex
 
 Source: TypeAlias = Literal["user", "client", "settings", "project"]
@@ -310,8 +311,10 @@ def _entry(raw: Mapping[str, Any], *, is_literal: bool) -> tuple[ServerEntry, tu
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(map(str, problem["loc"]))
-        unknown = problem["type"] == "extra_forbidden"
-        raise ConfigError(f"{place}: {'is not known' if unknown else problem['msg']}") from None
+        if problem["type"] == "extra_forbidden":
+            near = did_you_mean(place, _KNOWN)
+            raise ConfigError(f"{place}: is not known{near and f' ({near})'}") from None
+        raise ConfigError(f"{place}: {problem['msg']}") from None
     return entry, tuple(key for key in left_out if not key.startswith(("_", "$", "x-")))
 
 

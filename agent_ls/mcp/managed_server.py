@@ -36,7 +36,7 @@ from agent_ls.mcp.descriptions import (
 )
 from agent_ls.mcp.errors import LoginNeededError
 from agent_ls.mcp.names import command_for
-from agent_ls.mcp.process import EndedError, ServerProcess, ServerProcesses
+from agent_ls.mcp.process import LAST_WORDS_S, EndedError, ServerProcess, ServerProcesses
 from agent_ls.mcp.sources import no_code
 
 if TYPE_CHECKING:
@@ -297,6 +297,7 @@ class ManagedServer:
             group.start_soon(connection.follow_changes, lambda kind: self._list_changed(kind))
             if process:
                 group.start_soon(self._watch_end, process)
+                group.start_soon(self._watch_output, process)
             while not (self._wanted.stop or self._wanted.connect or self._wanted.login):
                 await self._wanted.wake.wait()
                 self._wanted.wake = anyio.Event()
@@ -318,6 +319,15 @@ class ManagedServer:
                 else f"the server ended with exit code {code}"
             )
             raise EndedError(how)
+
+    async def _watch_output(self, process: ServerProcess) -> None:
+        """Notice a server that sends no more messages, but does not end."""
+        await process.closed.wait()
+        with anyio.move_on_after(LAST_WORDS_S):
+            await process.wait_for_end()
+            return  # _watch_end says how
+        if not self._wanted.stop:
+            raise EndedError(process.why_closed)
 
     async def has_new_login(self) -> bool:
         """Return whether the server needs a login, and the user has logged in since then, here or elsewhere."""

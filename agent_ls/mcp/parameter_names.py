@@ -37,9 +37,8 @@ def _free_name(name: str, taken: set[str]) -> str:
     return free
 
 
-def with_sent_names(schema: JsonObject) -> JsonObject:
+def with_sent_names(schema: JsonObject, names: Mapping[str, str]) -> JsonObject:
     """Return the schema with the names for models. The description of a renamed parameter has its own name."""
-    names = sent_names(schema)
     if not names:
         return schema
     properties = {names.get(name, name): _named(name, it, names) for name, it in schema["properties"].items()}
@@ -53,7 +52,7 @@ def _named(name: str, parameter: Any, names: Mapping[str, str]) -> Any:
     return {**parameter, "description": f"{name}: {parameter.get('description', '')}".rstrip(": ")}
 
 
-def with_own_names(values: Mapping[str, Any], schema: JsonObject) -> dict[str, Any]:
+def with_own_names(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return a call's arguments with the names that the server knows."""
-    own = {sent: name for name, sent in sent_names(schema).items()}
+    own = {sent: name for name, sent in names.items()}
     return {own.get(name, name): value for name, value in values.items()}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -26,15 +27,24 @@ from agent_ls.environments.local.processes.pipes import CHUNK_BYTES, Pipe, drain
 from agent_ls.environments.local.processes.thread_pipes import CAN_WAIT_FOR_PIPES, new_input
 from agent_ls.environments.local.trees.base import Child
 from agent_ls.mcp.config import ServerSandboxLimits, StdioTarget
+from agent_ls.patterns import regex
 from agent_ls.text import decode
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
+INTERNAL_ERROR = -32603
 MAX_BRACES = 4
 """How many braces in a line are tried as the beginning of its message."""
 STDERR_CHARS = 64 * 1024
 CLOSE_SECONDS = 2.0
 """Seconds that a server may take to exit after its input was closed."""
 LAST_WORDS_S = 0.5
+_KEPT_BYTES = 4096
+"""How many bytes of the begin and the end of a line that is too long are searched for the id of its message."""
+_ID = rb'"id"\s*:\s*("[^"\\]{1,100}"|[0-9]{1,18})\s*'
+_FIRST_ID = regex(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*' + _ID + rb",")
+_LAST_ID = regex(rb",\s*" + _ID + rb'(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+TOO_LONG = f"the server sent a message larger than {MAX_LINE_BYTES // 1024 // 1024} MiB"
+_HEADER = regex(rb"content-length:[ \t]*([0-9]{1,9})[ \t\r]*\Z", re.IGNORECASE)
 
 GIVEN = EnvRules(
     "none", kept=("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TMPDIR")
@@ -76,7 +86,10 @@ class _Stderr:
 
 
 class ServerProcess:
-    """A running server. `noise` counts the lines of the server's standard output that are not messages."""
+    """A running server. `noise` counts the lines of the server's standard output that are not messages.
+
+    `closed` is set when no more messages come; `why_closed` is for the user.
+    """
 
     def __init__(self, child: Child, reading: int, writing: int, stderr: _Stderr) -> None:
         self._child = child
@@ -84,6 +97,9 @@ class ServerProcess:
         self._input = new_input(writing)
         self._stderr = stderr
         self.noise = 0
+        self._printed = ""
+        self.closed = anyio.Event()
+        self.why_closed = "the server closed its output"
 
     @property
     def stderr(self) -> str:
@@ -104,29 +120,69 @@ class ServerProcess:
             raise EndedError("the server no longer reads its input") from None
 
     async def messages(self) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the JSON objects that the server writes, until it closes its output.
+        """Yield the JSON objects that the server writes, until it closes its output: one on each line, or with the
+        headers of LSP, where no line end follows an object. In place of an answer that is too long, yield an error.
 
         Raises:
-            EndedError: a line is too long.
+            EndedError: a message is too long that is no answer.
         """
+        try:
+            async for message in self._messages():
+                yield message
+        except EndedError as error:
+            self.why_closed = str(error)
+            raise
+        finally:
+            self.closed.set()
+
+    async def _messages(self) -> AsyncIterator[Mapping[str, Any]]:
         kept: list[bytes] = []
-        size = 0
-        while data := await self._read():
+        spread = _SpreadMessage()
+        size = framed = 0
+        behind = b""
+        while data := behind or await self._read():
+            behind = b""
             *lines, rest = data.split(b"\n")
             for line in lines:
                 kept.append(line)
-                message = _object(b"".join(kept))
+                whole = b"".join(kept)
+                if header := _HEADER.search(whole):
+                    framed = int(header[1])
+                message = _object(whole)
                 kept, size = [], 0
                 if message is None:
-                    self.noise += 1
+                    message = spread.add(whole)
+                if message is None:
+                    self._add_noise(whole)
                 elif message:
                     yield message
             kept.append(rest)
             size += len(rest)
+            if 0 < framed <= size and (message := _object(b"".join(kept))):
+                kept, size, framed = [], 0, 0
+                yield message
             if size > MAX_LINE_BYTES:
-                raise EndedError(
-                    f"the server sent a message larger than {MAX_LINE_BYTES // 1024 // 1024} MiB"
-                )
+                message, behind = await self._skip_line(b"".join(kept), is_framed=framed > 0)
+                kept, size = [], 0
+                yield message
+
+    async def _skip_line(self, begin: bytes, *, is_framed: bool) -> tuple[Mapping[str, Any], bytes]:
+        """Read the rest of a line that is too long. Return the error for its request, and what follows the line."""
+        end = begin[-_KEPT_BYTES:]
+        while not is_framed and (data := await self._read()):
+            line, has_ended, rest = data.partition(b"\n")
+            end = (end + line)[-_KEPT_BYTES:]
+            if not has_ended:
+                continue
+            if not (found := _FIRST_ID.match(begin[:_KEPT_BYTES]) or _LAST_ID.search(end)):
+                break
+            error = {"code": INTERNAL_ERROR, "message": TOO_LONG}
+            return {"jsonrpc": "2.0", "id": json.loads(found[1]), "error": error}, rest
+        raise EndedError(TOO_LONG)
+
+    def _add_noise(self, line: bytes) -> None:
+        self.noise += 1
+        self._printed = (self._printed + decode(line).text + "\n")[-STDERR_CHARS:]
 
     async def _read(self) -> bytes:
         if not CAN_WAIT_FOR_PIPES:
@@ -143,7 +199,8 @@ class ServerProcess:
         return await self._child.process.wait()
 
     async def read_last_words(self) -> str:
-        """Return the last lines of standard error of a server that has ended or is about to end.
+        """Return the last lines of standard error of a server that has ended or is about to end; without any, the
+        lines of its standard output that are not messages, such as its usage.
 
         The process may end before its output was read, so this method waits for the rest of the output, at most
         LAST_WORDS_S.
@@ -151,7 +208,7 @@ class ServerProcess:
         with anyio.move_on_after(LAST_WORDS_S):
             await self.wait_for_end()
             await self._stderr.ended.wait()
-        return self.stderr
+        return self.stderr.strip() or self._printed
 
 
 class ServerProcesses:
@@ -215,6 +272,30 @@ class ServerProcesses:
 def _unblock(pipe: Pipe) -> None:
     if CAN_WAIT_FOR_PIPES:
         os.set_blocking(pipe.reading, False)
+
+
+class _SpreadMessage:
+    """Collects a message that a server writes on several lines: from a line with only `{` to one with only `}`."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def add(self, line: bytes) -> Mapping[str, Any] | None:
+        """Add a line that is no message. Return the message that ends with it; {} within a message, None outside."""
+        bare = line.rstrip()
+        if bare == b"{":
+            self._lines, self._size = [], 0
+        elif not self._lines:
+            return None
+        self._lines.append(line)
+        self._size += len(line)
+        if self._size > MAX_LINE_BYTES:
+            self._lines = []
+        elif bare == b"}":
+            found, self._lines = _object(b"\n".join(self._lines)), []
+            return found if found and "jsonrpc" in found else None
+        return {}
 
 
 def _object(line: bytes) -> Mapping[str, Any] | None:

@@ -74,6 +74,7 @@ LISTEN_AGAIN_S = (0, 1, 4, 16, 60)
 """Seconds before each new subscription, after one that has ended."""
 MAX_PAGES = 100
 MAX_ITEMS = 2_000
+MAX_STALE_PAGES = 3
 MAX_INSTRUCTIONS = 2 * 1024
 
 _LISTS: Mapping[str, type[Any]] = {
@@ -219,11 +220,13 @@ class McpConnection:
             return []
 
     async def _fetch_list(self, kind: str, fetch: Callable[..., Awaitable[Any]]) -> list[Any]:
-        """Return the items of all pages. Some servers send a cursor on each page, also the last one: pages end at a
-        page without a new item, or where an empty cursor is refused.
+        """Return the items of all pages. Some servers send a cursor on each page, also the last one: pages end where a
+        cursor comes again or an empty one is refused, or after MAX_STALE_PAGES pages without a new item.
         """
         items: dict[str, Any] = {}
         cursor: str | None = None
+        seen = set[str | None]()
+        stale = 0
         for _ in range(MAX_PAGES):
             try:
                 page = await fetch(cursor=cursor, cache_mode="refresh")
@@ -234,8 +237,10 @@ class McpConnection:
             before = len(items)
             for item in getattr(page, kind):
                 items.setdefault(key_of(item), item)
+            seen.add(cursor)
             cursor = page.next_cursor
-            if cursor is None or len(items) == before or len(items) >= MAX_ITEMS:
+            stale = stale + 1 if len(items) == before else 0
+            if cursor is None or cursor in seen or stale == MAX_STALE_PAGES or len(items) >= MAX_ITEMS:
                 break
         return [*items.values()][:MAX_ITEMS]
 

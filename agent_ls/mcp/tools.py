@@ -19,7 +19,7 @@ from agent_ls.mcp.asking import ask_user
 from agent_ls.mcp.descriptions import JsonObject, ServerTool, digest_of
 from agent_ls.mcp.hosts import hosts_in
 from agent_ls.mcp.managed_server import ManagedServer, UnavailableError
-from agent_ls.mcp.parameter_names import with_own_names, with_sent_names
+from agent_ls.mcp.parameter_names import sent_names, with_own_names, with_sent_names
 from agent_ls.mcp.results import output_of
 from agent_ls.mcp.schemas import provider_schema, with_nulls
 from agent_ls.mcp.visible import definition_diff, visible, without_hidden
@@ -46,14 +46,15 @@ class ToolKit:
 
 def server_tool(server: ManagedServer, tool: ServerTool, name: str, kit: ToolKit) -> Tool[Any]:
     """Create a tool that calls `tool` of `server`. The model calls it by `name`."""
-    annotated = _find_effect(server, tool)
+    annotated, schema = _find_effect(server, tool), provider_schema(tool.schema)
+    renamed = sent_names(schema)
     return Tool(
         name=name,
         description=describe_for_model(server.name, tool),
         category=_category(annotated),
         arguments=ServerArguments,
-        schema=plain_schema(with_sent_names(provider_schema(tool.schema)), {}),
-        prepare=partial(_prepare, server, tool, name, kit),
+        schema=plain_schema(with_sent_names(schema, renamed), {}),
+        prepare=partial(_prepare, server, tool, name, renamed, kit),
         summarize=lambda arguments: one_line(
             f"{tool.name} {_display_arguments(collect_given(arguments), spaced=False)}"
         ),
@@ -98,15 +99,15 @@ async def _prepare(
     server: ManagedServer,
     tool: ServerTool,
     name: str,
+    renamed: Mapping[str, str],
     kit: ToolKit,
     arguments: Arguments,
     context: ToolContext,
 ) -> Prepared:
-    values = _redacted(collect_given(arguments), kit.redact)
+    values = with_own_names(_redacted(collect_given(arguments), kit.redact), renamed)
     # The description may come from the cache, so check the definition that the server has now.
     tool = await _find_tool(server, tool.name)
     schema = _valid_schema(tool)
-    values = with_own_names(values, provider_schema(tool.schema))
     values = in_wanted_form(without_absent(values, schema), schema)
     check_arguments(tool.name, schema, values)
     timeout_ms = server.config.timeout_ms or kit.call_timeout_ms()

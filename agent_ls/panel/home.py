@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from agent_ls.environments.local.processes.ending import kill_and_wait
 from agent_ls.panel.link import ABILITIES
-from agent_ls.server.channel.paths import socket_path
+from agent_ls.server.channel.paths import read_channel_token, socket_path
 from agent_ls.server.transport.framing import frame
 from agent_ls.services.settings.state_folder import state_folder
 from agent_ls.store.locks import process_with_id
@@ -87,6 +87,8 @@ async def start_home(folder: Path) -> HomeServer:
     """
     state = state_folder()
     await anyio.to_thread.run_sync(lambda: state.mkdir(mode=0o700, parents=True, exist_ok=True))
+    # A server that cannot write the token would run without a channel, and the panel would wait for it in vain.
+    await anyio.to_thread.run_sync(read_channel_token)
     # Do not start in the user's folder, because Python would import a package `agent_ls` from there.
     process = await anyio.open_process(
         [sys.executable, "-P", "-m", "agent_ls", "serve", "--stdio"], cwd=state, stderr=None

@@ -22,7 +22,7 @@ from websockets.server import ServerProtocol
 
 from agent_ls.addresses import split_address
 from agent_ls.panel.access import Access, is_loopback_host, is_own_origin
-from agent_ls.panel.home import HomeServer, start_home
+from agent_ls.panel.home import HomeServer, HomeStartError, start_home
 from agent_ls.panel.link import Message
 from agent_ls.panel.page import HEADERS, File, message_page
 from agent_ls.panel.routing import PageRouter
@@ -113,16 +113,24 @@ async def run_panel(
         place = f"http://{shown}:{listener.extra(SocketAttribute.local_port)}"
         panel = Panel(Access(listener.extra(SocketAttribute.local_port)), files)
         home = await start_home(folder)
+        failed: HomeStartError | None = None
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(until_signal, tasks.cancel_scope)
-                tasks.start_soon(_end_with, home, tasks.cancel_scope)
-                await home.wait_until_ready()
-                tasks.start_soon(announce, lambda: f"{place}{OPEN_PATH}?token={panel.access.new_token()}")
-                await listener.serve(partial(_serve, panel, home, _Count()), tasks)
+                try:
+                    await home.wait_until_ready()
+                except HomeStartError as error:
+                    failed = error
+                    tasks.cancel_scope.cancel()
+                else:
+                    tasks.start_soon(_end_with, home, tasks.cancel_scope)
+                    tasks.start_soon(announce, lambda: f"{place}{OPEN_PATH}?token={panel.access.new_token()}")
+                    await listener.serve(partial(_serve, panel, home, _Count()), tasks)
         finally:
             with anyio.CancelScope(shield=True):
                 await home.end()
+    if failed:  # raised here, because the task group would wrap it in an ExceptionGroup
+        raise failed
     return 0
 
 

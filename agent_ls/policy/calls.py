@@ -21,7 +21,7 @@ from __future__ import annotations
 import shlex
 from os import path as ospath
 
-from agent_ls.environments.effects import CallEffect, CommandEffect
+from agent_ls.environments.effects import AskCause, CallEffect, CommandEffect
 from agent_ls.policy.rules import Rule, tool_id, tool_ids
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
 
@@ -57,6 +57,7 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         return Ask(
             "The settings enable the sandbox, but no sandbox is available on this machine.",
             _make_exact_rules(effect),
+            cause="sandbox",
         )
     leaves = effect.tool in NETWORK_TOOLS
     if situation.mode == "full" and not leaves:
@@ -69,7 +70,8 @@ def judge_call(effect: CallEffect, situation: Situation) -> Judgement:
         if leaves
         else f"Mode {situation.mode.capitalize()}: tools that may change something need your approval."
     )
-    return Ask(why, (*_general(effect), *exact), needs_approval_in_every_mode=leaves)
+    cause: AskCause = "network" if leaves else "mode"
+    return Ask(why, (*_general(effect), *exact), needs_approval_in_every_mode=leaves, cause=cause)
 
 
 def _judge_listed(effect: CallEffect, runs: CommandEffect, situation: Situation) -> Judgement:
@@ -83,7 +85,7 @@ def _judge_listed(effect: CallEffect, runs: CommandEffect, situation: Situation)
     judgement = judge_command(runs, situation)
     found = analyse_command(runs, situation.places.home)
     outside = situation.outside([effect.working_dir])
-    if isinstance(judgement, Refuse) or outside or find_path_reason(found, effect.working_dir, situation):
+    if isinstance(judgement, Refuse) or outside or find_path_reason(found, effect.working_dir, situation)[0]:
         return judgement
     return Allow(f"you listed the tool {effect.tool} for this run", (tool_id(effect.tool),))
 
@@ -107,6 +109,7 @@ def _always_ask(effect: CallEffect, situation: Situation) -> Judgement:
         "The tool is of category admin, which needs your approval in every mode.",
         exact,
         needs_approval_in_every_mode=True,
+        cause="tool",
     )
 
 

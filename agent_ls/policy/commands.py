@@ -24,10 +24,10 @@ from dataclasses import replace
 from functools import lru_cache
 from os import path as ospath
 
-from agent_ls.environments.effects import CommandEffect
+from agent_ls.environments.effects import AskCause, CommandEffect
 from agent_ls.patterns import regex
 from agent_ls.policy import rules
-from agent_ls.policy.named_places import IGNORE_FILE
+from agent_ls.policy.named_places import DENIED_BY, IGNORE_FILE
 from agent_ls.policy.rules import Rule
 from agent_ls.policy.shell.cmd import is_windows, understood_by_cmd
 from agent_ls.policy.shell.understand import CommandAnalysis, understand
@@ -56,6 +56,9 @@ def analyse_command(effect: CommandEffect, home: str, *, folders_exist: bool = F
     return read(effect.command)
 
 
+OUTSIDE_SANDBOX = "The command runs again from its start, outside of the sandbox."
+
+
 def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     """Decide whether a command may run, by the table in the module docstring."""
     found = analyse_command(effect, situation.places.home, folders_exist=situation.folders_exist)
@@ -66,16 +69,11 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
     places = [effect.working_dir, *found.paths, *situation.leads]
     if ignored := situation.own_ignored(places):
         return Refuse(f"{ignored} is blocked by policy: {IGNORE_FILE} names it.")
-    if why := " ".join(
-        filter(
-            None,
-            (
-                _explain_always_ask(found, effect.command, effect.working_dir, situation),
-                _warn_outside_sandbox(effect),
-            ),
-        )
-    ):
-        return _always_ask(effect, why, places, situation)
+    why, cause = _explain_always_ask(found, effect.command, effect.working_dir, situation)
+    if effect.outside_sandbox:
+        why, cause = " ".join(filter(None, (why, OUTSIDE_SANDBOX))), cause if why else "sandbox"
+    if why:
+        return _always_ask(effect, why, cause, places, situation)
     exact = f"command:{effect.digest}"
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
@@ -83,12 +81,13 @@ def judge_command(effect: CommandEffect, situation: Situation) -> Judgement:
         return Ask(
             "The settings enable the sandbox, but no sandbox is available on this machine.",
             _make_exact_rules(exact),
+            cause="sandbox",
         )
     if effect.input_of and not _is_whole(effect.command):
         why = (
             f"The text for process {effect.input_of} is not a whole line, so agent-ls cannot check the text."
         )
-        return _always_ask(effect, why, places, situation)
+        return _always_ask(effect, why, "unclear", places, situation)
     is_read_only = found.is_read_only and not effect.input_of and not situation.config
     if is_read_only and (looks := _allow_read_only(found, situation)):
         return looks
@@ -113,10 +112,6 @@ def _allow_read_only(found: CommandAnalysis, situation: Situation) -> Allow | No
     return None
 
 
-def _warn_outside_sandbox(effect: CommandEffect) -> str:
-    return "The command runs again from its start, outside of the sandbox." if effect.outside_sandbox else ""
-
-
 def _is_whole(text: str) -> bool:
     """Return whether text that is typed into a process consists of complete lines.
 
@@ -125,35 +120,41 @@ def _is_whole(text: str) -> bool:
     return text.endswith("\n") and not any(line.endswith("\\") for line in text.split("\n"))
 
 
-def _explain_always_ask(found: CommandAnalysis, command: str, working_dir: str, situation: Situation) -> str:
-    """Return the reason why a command needs approval in every mode, "" for none."""
+def _explain_always_ask(
+    found: CommandAnalysis, command: str, working_dir: str, situation: Situation
+) -> tuple[str, AskCause]:
+    """Return the reason why a command needs approval in every mode, "" for none, and its kind."""
     if outside := situation.outside([working_dir]):
-        return f"The command runs in {outside}, outside the workspace."
+        return f"The command runs in {outside}, outside the workspace.", "outside"
     if situation.mode == "full" and (found.danger or found.doubt):
         from agent_ls.policy.full import without_needless_reasons  # imported here because it is rarely needed
 
         found = without_needless_reasons(found, command, working_dir, situation)
-    return found.danger or situation.doubt or found.doubt or find_path_reason(found, working_dir, situation)
+    if found.danger:
+        return found.danger, "danger"
+    if doubt := situation.doubt or found.doubt:
+        return doubt, "unclear"
+    return find_path_reason(found, working_dir, situation)
 
 
-def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situation) -> str:
-    """Return the reason why the paths of a command need approval in every mode, "" for none."""
+def find_path_reason(found: CommandAnalysis, working_dir: str, situation: Situation) -> tuple[str, AskCause]:
+    """Return the reason why the paths of a command need approval in every mode, "" for none, and its kind."""
     places = [*found.paths, *situation.leads]
     if denied := situation.denied(places):
-        return f"{denied} holds credentials."
+        return f"{denied} {DENIED_BY}.", "sensitive"
     others = [it for it in places if not (found.is_read_only and _is_public(it))]
     if outside := situation.outside(others):
-        return f"{outside} is outside the workspace."
+        return f"{outside} is outside the workspace.", "outside"
     if not found.is_read_only and (sensitive := situation.sensitive(places)):
-        return f"{sensitive} configures tools that run by themselves."
+        return f"{sensitive} configures tools that run by themselves.", "sensitive"
     read = [it for it in found.paths if not (found.is_read_only and it in found.named)]
     if secret := situation.secret([*read, *situation.leads]):
-        return f"{secret} looks like a file with secrets."
+        return f"{secret} looks like a file with secrets.", "sensitive"
     if ignored := situation.ignored([*read, *situation.leads]):
-        return f"The ignore file of another agent names {ignored}."
+        return f"The ignore file of another agent names {ignored}.", "sensitive"
     if holding := next((p for p in (working_dir, *places) if situation.places.holds_denied(p)), ""):
-        return f"{holding} contains files with credentials." if found.is_read_only else ""
-    return ""
+        return f"{holding} contains files with credentials." if found.is_read_only else "", "sensitive"
+    return "", "mode"
 
 
 _PUBLIC = regex(
@@ -168,14 +169,16 @@ def _is_public(place: str) -> bool:
     return bool(_PUBLIC.fullmatch(ospath.normpath(place))) and ".." not in place
 
 
-def _always_ask(effect: CommandEffect, why: str, places: Sequence[str], situation: Situation) -> Judgement:
+def _always_ask(
+    effect: CommandEffect, why: str, cause: AskCause, places: Sequence[str], situation: Situation
+) -> Judgement:
     """Ask in every mode, unless a rule allows exactly this command with the same resolved paths."""
     leading = sorted({view for view in situation.views(places) if not situation.places.is_inside(view)})
     mark = hashlib.sha256("\0".join((why, *leading)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     exact = f"command:{effect.digest}:{mark}"
     if exact in situation.grants:
         return Allow("You allowed this exact command.", (exact,))
-    return Ask(why, _make_exact_rules(exact), needs_approval_in_every_mode=True)
+    return Ask(why, _make_exact_rules(exact), needs_approval_in_every_mode=True, cause=cause)
 
 
 def _make_exact_rules(rule_id: str) -> tuple[Rule, ...]:
@@ -196,7 +199,10 @@ def _by_rules(effect: CommandEffect, found: CommandAnalysis, situation: Situatio
         return Allow(f"Allowed by your rule {' and '.join(map(rules.describe_rule, used))}", used)
     general = rules.general_id(found.acts) if can_be_ruled else ""
     offered = _general(general, effect, situation) if general else ()
-    return Ask(_why_in_this_mode(effect, found, situation), (*offered, *_make_exact_rules(exact)))
+    cause: AskCause = "sandbox" if found.is_read_only and not effect.input_of else "mode"
+    return Ask(
+        _why_in_this_mode(effect, found, situation), (*offered, *_make_exact_rules(exact)), cause=cause
+    )
 
 
 def _why_in_this_mode(effect: CommandEffect, found: CommandAnalysis, situation: Situation) -> str:
@@ -237,7 +243,7 @@ def _is_allowed(text: str, effect: CommandEffect, situation: Situation) -> bool:
     if (
         found.refusal
         or not found.is_general
-        or _explain_always_ask(found, text, effect.working_dir, situation)
+        or _explain_always_ask(found, text, effect.working_dir, situation)[0]
     ):
         return False
     return bool(rules.find_matching(found.acts, situation.grants))

@@ -18,10 +18,11 @@ A path is checked as given *and* as resolved (symlinks followed): the stricter d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from agent_ls.environments.effects import (
+    AskCause,
     CallEffect,
     CommandEffect,
     Effect,
@@ -33,9 +34,14 @@ from agent_ls.environments.effects import (
     TrustEffect,
     WriteEffect,
 )
-from agent_ls.policy.named_places import IGNORED_BY
+from agent_ls.policy.named_places import DENIED_BY, IGNORED_BY
 from agent_ls.policy.rules import EDITS_RULE, Rule
 from agent_ls.policy.situation import Allow, Ask, Judgement, Refuse, Situation
+
+_READ_CAUSES: Mapping[AskCause, str] = {
+    "outside": "is outside the workspace",
+    "sensitive": "looks like a file with secrets",
+}
 
 
 def judge(effect: Effect, situation: Situation) -> Judgement:
@@ -49,6 +55,7 @@ def judge(effect: Effect, situation: Situation) -> Judgement:
         return Ask(
             "The tool is of category read, and this call would change something.",
             needs_approval_in_every_mode=True,
+            cause="tool",
         )
     return judgement
 
@@ -76,9 +83,10 @@ def _judge(effect: Effect, situation: Situation) -> Judgement:
 
             return judge_command(effect, situation)
         case TrustEffect(folder):
-            return Ask(f"{folder} is not trusted yet", needs_approval_in_every_mode=True)
+            return Ask(f"{folder} is not trusted yet", needs_approval_in_every_mode=True, cause="trust")
         case ServerEffect(name):
-            return Ask(f"the MCP server {name} was not approved yet", needs_approval_in_every_mode=True)
+            why = f"the MCP server {name} was not approved yet"
+            return Ask(why, needs_approval_in_every_mode=True, cause="trust")
         case FetchEffect():
             from agent_ls.policy.fetches import judge_fetch  # imported here because it is rarely needed
 
@@ -103,10 +111,10 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
             f"{own} is the state folder of agent-ls with keys, rules and sessions, which its tools never read"
         )
     if denied := situation.denied(paths):
-        return Refuse(f"{denied} contains credentials, which agent-ls never reads")
+        return Refuse(f"{denied} {DENIED_BY}: agent-ls never reads it")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORED_BY}")
-    places: dict[str, str] = {}  # each path that needs approval, with the reason
+    places: dict[str, AskCause] = {}  # each path that needs approval
     used: list[str] = []
     for path in paths:
         if situation.resolved.get(path, path) == situation.places.memory:
@@ -117,16 +125,17 @@ def _judge_read(paths: Sequence[str], situation: Situation) -> Judgement:
         if rule_id := _read_rule(path, view, situation):
             used.append(rule_id)
         else:
-            places[view] = "is outside the workspace" if outside else "looks like a file with secrets"
+            places[view] = "outside" if outside else "sensitive"
     if not places:
         rules = tuple(dict.fromkeys(used))
         return Allow("allowed by your rule" if rules else "inside the workspace", rules)
     # A rule that covers only one of several paths would not cover the request, so no rule is offered.
-    view, why = next(iter(places.items()))
+    view, cause = next(iter(places.items()))
     return Ask(
-        f"{view} {why}",
+        f"{view} {_READ_CAUSES[cause]}",
         _read_offers(view, situation) if len(places) == 1 else (),
         needs_approval_in_every_mode=True,
+        cause=cause,
     )
 
 
@@ -163,31 +172,33 @@ def _judge_write(paths: Sequence[str], deletes: bool, situation: Situation) -> J
     own = situation.own_state(paths)
     denied = situation.denied([path for path in paths if not situation.own_state([path])])
     if denied:
-        return Refuse(f"{denied} contains credentials, so agent-ls never writes there")
+        return Refuse(f"{denied} {DENIED_BY}: agent-ls never writes there")
     if ignored := situation.ignored(paths):
         return Refuse(f"{ignored} is blocked by policy: {IGNORED_BY}")
     if why := situation.held_back:
         return Refuse(f"{why}: nothing is changed. Describe the change instead.")
     if situation.places.memory in situation.views(paths):
         why = "contains your notes for all projects, which every later session reads at its start"
-        return Ask(f"{situation.places.memory} {why}", needs_approval_in_every_mode=True)
+        return Ask(f"{situation.places.memory} {why}", needs_approval_in_every_mode=True, cause="sensitive")
     if own:
         return Ask(
             f"{own} is the state folder of agent-ls with keys, rules and sessions",
             needs_approval_in_every_mode=True,
+            cause="sensitive",
         )
     allowed = _write_rules(paths, situation)
     uncovered = [path for path in paths if path not in allowed]
     if outside := situation.outside(uncovered):
-        return Ask(f"{outside} is outside the workspace", needs_approval_in_every_mode=True)
+        return Ask(f"{outside} is outside the workspace", needs_approval_in_every_mode=True, cause="outside")
     if sensitive := situation.sensitive([*uncovered, *(situation.leads if uncovered else ())]):
-        return Ask(f"{sensitive} configures tools that run by themselves", needs_approval_in_every_mode=True)
+        why = f"{sensitive} configures tools that run by themselves"
+        return Ask(why, needs_approval_in_every_mode=True, cause="sensitive")
     if situation.doubt:
-        return Ask(situation.doubt, needs_approval_in_every_mode=True)
+        return Ask(situation.doubt, needs_approval_in_every_mode=True, cause="unclear")
     if situation.review == "before":
         return Allow("each change needs your approval as a hunk before it is made")
     if deletes:
-        return Ask("the edit deletes a file", needs_approval_in_every_mode=True)
+        return Ask("the edit deletes a file", needs_approval_in_every_mode=True, cause="danger")
     if situation.mode in ("edits", "full"):
         return Allow("edits are reviewed as hunks")
     if EDITS_RULE in situation.grants:

@@ -27,7 +27,9 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
     if effect.private_address:
         why = f"{site} is in a private network ({effect.private_address})"
         label = f"Allow pages of {site} at {effect.private_address} in this session"
-        return Ask(why, (Rule(rule_id, label, "session"),), needs_approval_in_every_mode=True)
+        return Ask(
+            why, (Rule(rule_id, label, "session"),), needs_approval_in_every_mode=True, cause="network"
+        )
     return Ask(
         f"the tool requests a page from {site}",
         (
@@ -36,6 +38,7 @@ def judge_fetch(effect: FetchEffect, situation: Situation) -> Judgement:
             Rule(rule_id, f"Allow pages of {site} in all projects, from now on", "user"),
         ),
         needs_approval_in_every_mode=True,
+        cause="network",
     )
 
 

@@ -32,12 +32,29 @@ MODES: Mapping[Mode, ModeWords] = MappingProxyType(
 OLD_NAMES: Mapping[str, Mode] = MappingProxyType({"never": "ask", "all": "full"})
 """Names that earlier versions of `exec` and batches used."""
 
+_OTHER_NAMES: Mapping[str, Mode] = MappingProxyType(
+    {
+        "acceptedits": "edits",
+        "auto_edit": "edits",
+        "auto-edit": "edits",
+        "workspace-write": "edits",
+        "default": "ask",
+        "suggest": "ask",
+        "read-only": "plan",
+        "bypasspermissions": "full",
+        "danger-full-access": "full",
+        "full-auto": "full",
+        "yolo": "full",
+    }
+)
+"""What other agents call a mode. These names are for hints only: what they allow is not quite the same."""
+
 
 class UnknownModeError(Exception):
     """There is no mode of this name. The message lists the modes."""
 
     def __init__(self, name: str) -> None:
-        words = (f"choose {', '.join(MODES)}", did_you_mean(name.lower(), MODES))
+        words = (f"choose {', '.join(MODES)}", did_you_mean(name, MODES, _OTHER_NAMES))
         super().__init__(f"there is no mode {name!r}: {'; '.join(filter(None, words))}")
         self.name = name
 

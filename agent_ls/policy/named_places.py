@@ -16,6 +16,7 @@ FOREIGN_IGNORE_FILES = (
 )  # fmt: skip
 """Ignore files of other agents. They count like IGNORE_FILE, but a command that names such a file needs approval."""
 
+DENIED_BY = "contains credentials, or is in the setting paths.denied"
 IGNORED_BY = f"{IGNORE_FILE} names it, or the ignore file of another agent does"
 
 ALWAYS_SENSITIVE = (

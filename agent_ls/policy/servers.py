@@ -31,7 +31,7 @@ def judge_server_call(effect: CallEffect, situation: Situation) -> Judgement:
         return Allow("the user allowed exactly this call", (exact,))
     if effect.change:
         why = f"the server {effect.server} has changed this tool since you approved it"
-        return Ask(why, _offers(effect), needs_approval_in_every_mode=True)
+        return Ask(why, _offers(effect), needs_approval_in_every_mode=True, cause="trust")
     covering = (*tool_ids(effect), *((effect.reads_rule,) if effect.reads_rule else ()))
     granted = tuple(rule_id for rule_id in covering if rule_id in situation.grants)
     if granted := granted or tuple(it for it in situation.grants if _is_pattern_for(it, effect)):
@@ -68,7 +68,7 @@ def _in_full(effect: CallEffect, situation: Situation) -> Judgement:
         "session",
     )
     why = f"the call names {host}, and you have not allowed tools of {effect.server} to use this host"
-    return Ask(why, (offer, *_offers(effect)), needs_approval_in_every_mode=True)
+    return Ask(why, (offer, *_offers(effect)), needs_approval_in_every_mode=True, cause="network")
 
 
 def _offers(effect: CallEffect) -> tuple[Rule, ...]:

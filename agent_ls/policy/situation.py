@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from os import path as ospath
 from typing import Literal, TypeAlias
 
+from agent_ls.environments.effects import AskCause
 from agent_ls.policy.places import Places
 from agent_ls.policy.rules import Rule
 
@@ -35,12 +36,13 @@ class Ask:
     """The effect needs approval.
 
     `rules` are offered with the question. `needs_approval_in_every_mode`: a user-defined tool that runs this
-    command needs approval too, even if a stored rule allows the tool.
+    command needs approval too, even if a stored rule allows the tool. `cause` is the kind of the reason.
     """
 
     reason: str
     rules: tuple[Rule, ...] = ()
     needs_approval_in_every_mode: bool = False
+    cause: AskCause = "mode"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from agent_ls.argument_types import typed
-from agent_ls.llm.catalog import cost_usd, default_model, find_entry
+from agent_ls.llm.catalog import Price, cost_usd, default_model, find_entry
 from agent_ls.llm.requests import Usage
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.profiles.options import (
@@ -31,18 +31,27 @@ WALKTHROUGH_WINDOW_TOKENS = 200_000
 class UnknownProviderError(Exception):
     """There is no profile for this provider."""
 
+    hint = (
+        'for a provider of your own, begin with a family: profiles={"NAME": create_profile("compatible", MODEL, '
+        "price=Price.of([INPUT, OUTPUT]))}"
+    )
+
     def __init__(self, provider: str, own: Iterable[str] = ()) -> None:
         """`own` are the names of a program's own providers."""
         known = ", ".join(dict.fromkeys((*PROFILES, *own)))
         super().__init__(f"Unknown provider {provider!r}. Known providers: {known}")
+        self.add_note(self.hint)  # the traceback of a program shows it
         self.provider = provider
 
 
 class ModelNeededError(Exception):
     """The provider has no default model, so a model has to be chosen."""
 
+    hint = "pass the name of a model"
+
     def __init__(self, provider: str) -> None:
         super().__init__(f"Choose a model of {provider}, because this provider has no default model.")
+        self.add_note(self.hint)
         self.provider = provider
 
 
@@ -53,11 +62,13 @@ def create_profile(
     *,
     facts: ModelFacts | None = None,
     options: ProfileOptions = DEFAULT_OPTIONS,
+    price: Price | None = None,
 ) -> ProviderProfile:
     """Return a new profile with its own registry. `model` "" selects the provider's default model.
 
     Context window, price, knowledge cut-off, display name and abilities come from the model catalogue; `facts`
-    replaces all of them except the price.
+    replaces all of them except the price, and `price` the price. For a provider of a program, pass the family whose
+    tools and prompt its models shall have, such as "compatible".
 
     Raises:
         UnknownProviderError, ModelNeededError
@@ -67,7 +78,7 @@ def create_profile(
     name = model or default_model(provider)
     facts = facts or (NO_FACTS if provider == "walkthrough" else catalogue_facts(provider, name))
     profile = with_optional_tools(apply_facts(builder(name, facts, options), facts), options)
-    profile = replace(profile, cost_usd=CataloguePrice(provider, profile.model))
+    profile = replace(profile, cost_usd=OwnPrice(price) if price else CataloguePrice(provider, profile.model))
     return _present_tools(profile, provider, options)
 
 
@@ -80,6 +91,16 @@ class CataloguePrice:
 
     def __call__(self, usage: Usage) -> float | None:
         return cost_usd(self.provider, self.model, usage)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPrice:
+    """The price of a call as the provider reported it, or else by the rates of a program."""
+
+    price: Price
+
+    def __call__(self, usage: Usage) -> float | None:
+        return self.price.cost_usd(usage) if usage.reported_cost_usd is None else usage.reported_cost_usd
 
 
 def catalogue_facts(provider: str, model: str) -> ModelFacts:

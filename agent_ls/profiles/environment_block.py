@@ -47,6 +47,7 @@ def build_environment_block(facts: EnvironmentFacts, *, model: str, knowledge_cu
         ("Is git repository", "true" if git.root else "false"),
         ("Git branch", _branch(git)),
         ("Git HEAD", git.head[:SHORT_NAME_CHARS]),
+        ("Unfinished git operation", git.operation),
         ("Platform", facts.platform),
         ("OS version", facts.os_version),
         ("Today's date", facts.today),

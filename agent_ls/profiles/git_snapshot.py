@@ -2,7 +2,7 @@
 repositories.
 
 Two depths:
-    without git   root, branch and HEAD, from the files of the repository
+    without git   root, branch, HEAD and an unfinished operation, from the files of the repository
     with git      counts of changed files and the last commits, by two hardened read-only commands
 
 git runs only in a trusted workspace, and only if the repository's config names no program that these commands
@@ -52,6 +52,15 @@ GIT_ENVIRONMENT = {
 _CONFIG_WITH_PROGRAMS = regex(r"fsmonitor|\[\s*(filter|include)", re.IGNORECASE)
 _STORED_ELSEWHERE = "refs/heads/.invalid"
 """What the file HEAD contains if the references are not files (reftable)."""
+_OPERATIONS = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "MERGE_HEAD": "merge",
+    "BISECT_LOG": "bisect",
+}
+"""Files in the folder of git that are there while an operation is unfinished, and its name."""
 _OBJECT_NAME = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -60,7 +69,8 @@ class GitSnapshot:
     """The git state. `root` "" means that there is no repository; the other fields are empty then.
 
     `branch` is "" if HEAD is detached. `head` is the full commit id, "" before the first commit. `changed`
-    and `untracked` are None, and `commits` is empty, if git was not run.
+    and `untracked` are None, and `commits` is empty, if git was not run. `operation` is what was begun and is not
+    finished, such as "rebase of topic".
     """
 
     root: str = ""
@@ -69,6 +79,7 @@ class GitSnapshot:
     changed: int | None = None
     untracked: int | None = None
     commits: tuple[str, ...] = ()
+    operation: str = ""
 
 
 async def take_git_snapshot(
@@ -80,16 +91,16 @@ async def take_git_snapshot(
         return GitSnapshot()
     files = await _RepositoryFiles.find(environment, root)
     branch, head = await files.head()
+    operation = await files.operation(lookup)
     if not trusted or await files.config_names_programs():
-        return GitSnapshot(root, branch, head)
+        return GitSnapshot(root, branch, head, operation=operation)
     if not branch and not head:
         head, branch = await _ask_head(environment, root)
     status, log = await _git(environment, root, STATUS_COMMAND, LOG_COMMAND)
     untracked = sum(line.startswith("??") for line in status) if status is not None else None
     changed = len(status) - untracked if status is not None and untracked is not None else None
-    return GitSnapshot(
-        root, branch, head, changed, untracked, tuple(line[:SUBJECT_MAX_CHARS] for line in log or ())
-    )
+    commits = tuple(line[:SUBJECT_MAX_CHARS] for line in log or ())
+    return GitSnapshot(root, branch, head, changed, untracked, commits, operation)
 
 
 async def _ask_head(environment: ExecutionEnvironment, root: str) -> tuple[str, str]:
@@ -171,6 +182,17 @@ class _RepositoryFiles:
         if not ref.startswith("refs/") or ".." in ref:
             return branch, ""
         return branch, await self._read_commit(ref)
+
+    async def operation(self, lookup: Lookup) -> str:
+        """Return the operation that is not finished, "" if there is none."""
+        rules = _path_rules(self.environment)
+        places = {rules.join(self.git_dir, name): name for name in _OPERATIONS}
+        missing = await lookup.missing(list(places))
+        for place, name in places.items():
+            if place not in missing and await self.environment.file_exists(place):
+                head = (await self._read(place, "head-name")).strip().removeprefix("refs/heads/")
+                return f"{_OPERATIONS[name]} of {head}" if head else _OPERATIONS[name]
+        return ""
 
     async def config_names_programs(self) -> bool:
         """Return whether the config names programs. A config that cannot be read counts as naming programs."""

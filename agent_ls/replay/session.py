@@ -69,7 +69,8 @@ _OUR_ID = regex(r"\b[a-z]{1,4}-[0-9a-f]{16}\b")
 _VOLATILE = frozenset(
     (
         "id", "durationMs", "firstOutputMs", "timestamp", "clientKey", "digest", "link", "sessionId", "outputRef",
-        "outputChars", "modelChars", "outputBytes", "changes", "contextTokens", "context", "calibration",
+        "outputChars", "modelChars", "outputBytes", "changes", "contextTokens", "context", "calibration", "total",
+        "totalCostUsd",
     )
 )  # fmt: skip
 _TRUSTING: Mapping[object, Trusting] = {"unknown": "asked", "restricted": "restricted"}
@@ -476,6 +477,9 @@ def _lanes(events: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
             continue
         # File changes of commands are detected on a disk, which replay does not have.
         if event["kind"] in _SKIPPED or (event["kind"] == "file_change" and call_id in commands):
+            continue
+        # The estimate of a call that was cut depends on the length of paths, and so do the totals after it.
+        if event["data"].get("estimated"):
             continue
         lanes.setdefault(call_id, []).append([event["kind"], _remove_volatile(event["data"], names)])
     return lanes

@@ -35,6 +35,7 @@ from agent_ls.review.segments import (
     shared_segment,
 )
 from agent_ls.review.stale_hunks import close_overlapped_hunks
+from agent_ls.review.sub_hunks import free_ids
 from agent_ls.review.user_edits import extend_hunk, trim_pending
 from agent_ls.review.whole_file import apply_agent_file_change, is_whole_file_change, recreate_file
 
@@ -100,9 +101,16 @@ def _with_ids(ledger: FileLedger, author: Author) -> FileLedger:
         for hunk in [*known, *fresh]
     ]
     ids = iter(hunk_ids("/".join(call), ledger.path, changes)[len(known) :])
-    return replace(
-        ledger, hunks=tuple(hunk if hunk.id else replace(hunk, id=next(ids)) for hunk in ledger.hunks)
-    )
+    taken = {hunk.id for hunk in known}
+    hunks = []
+    for hunk in ledger.hunks:
+        if not hunk.id:
+            # An earlier hunk keeps its id when its lines change; the same change made again gets another one.
+            id_ = next(ids)
+            hunk = replace(hunk, id=free_ids(id_, taken)[0] if id_ in taken else id_)
+        taken.add(hunk.id)
+        hunks.append(hunk)
+    return replace(ledger, hunks=tuple(hunks))
 
 
 @dataclass(slots=True)

@@ -189,7 +189,8 @@ def mark_written(group: HunkGroup, ids: Collection[str], after: str | None) -> t
     mine = [hunk for hunk in group.hunks if hunk.id in ids]
     done = mark_decided(group, ids, "kept")
     lines = _lines(after)
-    if group.is_whole or lines is None or text_with_proposals("".join(group.current or ()), mine) != after:
+    is_placed = not group.is_whole and all(hunk.state == "proposed" for hunk in mine)
+    if not is_placed or lines is None or text_with_proposals("".join(group.current or ()), mine) != after:
         return (rebase_group(done, after),)
     written = [(at, hunk) for at, hunk in enumerate(group.hunks) if hunk.id in ids]
     shifted = tuple(

@@ -2,6 +2,7 @@
 
 AppError
     UnknownSessionError       the session is neither open nor stored
+      UnreadableSessionError  it is stored, but its log is damaged, missing, or of a newer version
     SessionOwnedError         another process owns the session
       SessionOpenHereError    this process owns it, and the program opens it once more
     OwnerSilentError          the process that owns the session does not answer the request to release it
@@ -42,6 +43,18 @@ class UnknownSessionError(AppError):
             "`agent-ls sessions --all` lists what is stored. For sessions of a program, set AGENT_LS_STATE_DIR to "
             "its state_dir",
         )
+
+
+class UnreadableSessionError(UnknownSessionError):
+    """`is_newer`: a newer version of agent-ls wrote the log."""
+
+    def __init__(self, reason: str, *, is_newer: bool = False) -> None:
+        hint = (
+            "open it with the version that wrote it, or a later one"
+            if is_newer
+            else "restore its log from a backup, or delete the session"
+        )
+        AppError.__init__(self, reason, hint)
 
 
 class SessionOwnedError(AppError):

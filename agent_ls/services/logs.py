@@ -12,11 +12,12 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from io import TextIOWrapper
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.services.settings.state_folder import state_folder
@@ -61,6 +62,12 @@ def start_log(level: LogLevel, known: Known, folder: Path | None = None) -> None
 
 def set_level(level: LogLevel) -> None:
     logging.getLogger(LOGGER).setLevel(level.upper())
+
+
+def apply_passed_level(settings: Mapping[str, Any]) -> None:
+    """Set the level if the settings that a program passed have one. Otherwise the level is the program's own."""
+    if level := settings.get("logLevel"):
+        set_level(level)
 
 
 class _Plain(logging.Formatter):

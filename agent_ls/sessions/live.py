@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
 from agent_ls.environments.errors import EnvError
@@ -103,12 +104,14 @@ class SessionWorkspace:
 
     The session's tools use `environment`, which reports changes to the review; `files` accesses the same files
     without review. `prepare` is awaited before the session runs. `gather_early`, if given, collects in advance
-    the data that the first message needs; a second call waits for the first.
+    the data that the first message needs; a second call waits for the first. `check_undoable` raises EnvError for a
+    path that now leads to another file than when the session wrote it; it blocks.
     """
 
     environment: ReviewedEnvironment
     files: ExecutionEnvironment
     touched: TouchedFiles
+    check_undoable: Callable[[Iterable[str]], None]
     prepare: Callable[[], Awaitable[None]]
     gather_early: Callable[[], Awaitable[None]] | None
     worktree: SessionWorktree | None
@@ -147,6 +150,7 @@ class LiveSession:
         self.environment = workspace.environment
         self.files = workspace.files
         self.touched = workspace.touched
+        self._check_undoable = workspace.check_undoable
         self.ended = anyio.Event()
         """Set when the last line has been written to the log and the session may be opened again."""
         self.scope = anyio.CancelScope()
@@ -191,6 +195,27 @@ class LiveSession:
         for state in states:
             self.touched.mark_known(state.path)
         return states
+
+    async def commit_decided(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        record: Callable[[Sequence[FileState]], Awaitable[None]],
+    ) -> Sequence[FileState]:
+        """Write an undo or a roll back; see ReviewedSession."""
+        await anyio.to_thread.run_sync(self._check_undoable, [write.path for write in writes])
+        return await self.environment.commit_decided(writes, attribution, record, self.files, self.id)
+
+    async def follow_undo(self, states: Sequence[FileState]) -> None:
+        """Apply an undo in the user's folder to the session's worktree; see ReviewedSession."""
+        if self.worktree:
+            await self.worktree.undos.follow(states)
+            for state in states:
+                self.touched.mark_known(self.own_path(state.path))  # a notice quotes what was undone
+
+    def own_path(self, path: str) -> str:
+        """Return the path of a file in the session's worktree; see ReviewedSession."""
+        return self.worktree.undos.own_path(path) if self.worktree else path
 
     async def bring_changes(self, *, may_ask: bool = True) -> list[WorktreeFile]:
         """Apply the changes of the session's worktree to the user's folder. `may_ask`: the user can answer
@@ -244,6 +269,12 @@ class LiveSession:
         """Send the user a warning, unless the session has ended."""
         if self.session.state != "CLOSED":
             self.emit(Warning(text, code))
+
+    async def warn_of_missing_files(self, message: str) -> None:
+        """Name the files that a message mentions and that do not exist: the model gets only their names."""
+        if names := await self.mentions.find_missing_files(message):
+            listed = ", ".join(f"@{name}" for name in names)
+            self.warn(f"You mentioned {listed}, but there is no such file or folder.", "mention")
 
     def record_hunk_positions(self, positions: HunkPositions) -> None:
         """Record in the log the positions of the session's hunks in one file."""
@@ -376,7 +407,7 @@ class LiveSession:
         self.session.configure(
             profile=profile, config=replace(config, limits=limits, reasoning_effort=effort)
         )
-        self.approver.approvals.limit_ms = approval_timeout_ms
+        self.approver.approvals.limit.ms = approval_timeout_ms  # of questions too
 
     def follow(self, provider: str, model: str, settings: Settings) -> bool:
         """Use this model and the options of `settings` that nobody chose for this session. Returns whether one changed.

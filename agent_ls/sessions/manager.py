@@ -24,6 +24,7 @@ from agent_ls.llm.walkthrough import WalkthroughAdapter
 from agent_ls.loop.budget import known_limits
 from agent_ls.loop.events.types import Warning
 from agent_ls.loop.ids import SessionId, new_id
+from agent_ls.policy.situation import Mode
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.context.mentions import Mentions
 from agent_ls.services.errors import (
@@ -57,9 +58,15 @@ from agent_ls.sessions.host import (
     ProgramParts,
 )
 from agent_ls.sessions.live import LiveSession, SessionSummary
-from agent_ls.sessions.new_session import SessionChoice, SessionSpec, last_model, resumed_choice
+from agent_ls.sessions.new_session import (
+    SessionChoice,
+    SessionSpec,
+    last_model,
+    resumed_choice,
+    with_provider,
+)
 from agent_ls.sessions.optional_tools import find_optional_tools
-from agent_ls.sessions.own_environment import acts_elsewhere, check_same_environment
+from agent_ls.sessions.own_environment import check_same_environment, has_own_code
 from agent_ls.sessions.own_task import in_own_task
 from agent_ls.sessions.ownership.session_ownership import Opener, SessionOwnership
 from agent_ls.sessions.ownership.takeover_notices import follow_missing
@@ -224,7 +231,8 @@ class SessionManager:
         self.settings = settings
         self.models.change(settings)
         self._retention.change(settings.sessions)
-        set_level(settings.log_level)
+        if settings.log_level != before.log_level:  # otherwise a level that a program set itself stays
+            set_level(settings.log_level)
         self._client.on_settings(settings)
         for live in self._running.live.values():
             live.adopt(
@@ -292,8 +300,8 @@ class SessionManager:
         tools = await find_optional_tools(self._services, folder)
         session_id, named = SessionId(new_id("s")), to_display_line(new.title or "")
         made = (session_id, self._clock.now(), folder, profile.id, profile.model, named)
-        elsewhere = acts_elsewhere(self._services.program.environment)
-        header = Header(*made, has_worktree=bool(new.worktree), has_own_environment=elsewhere)
+        is_own = has_own_code(self._services.program.environment)
+        header = Header(*made, has_worktree=bool(new.worktree), has_own_environment=is_own)
         settings = self.settings
         choice = SessionChoice(
             profile.id,
@@ -335,8 +343,13 @@ class SessionManager:
             self._start(live, opened, choice.tools.warning)
         return live
 
-    async def open_session(self, session_id: str) -> LiveSession:
+    async def open_session(
+        self, session_id: str, *, provider: str = "", mode: Mode | None = None
+    ) -> LiveSession:
         """Return the live session, or resume a stored one.
+
+        A stored session goes on with `provider`, "" for its own one, which need not exist any more, and in `mode`, None
+        for that of the settings. Both apply before a suspended turn continues.
 
         If the process that owns the session is about to end, wait until it has ended: the server of an editor
         that was just closed still finishes its work.
@@ -346,15 +359,20 @@ class SessionManager:
         begun_ms = self._clock.monotonic_ms()
         while True:
             try:
-                return await self._open_now(session_id, self._store.open)
+                return await self._open_now(session_id, self._store.open, provider, mode)
             except SessionOwnedError:
                 if not await self.owners.is_worth_waiting(session_id, begun_ms):
                     raise
 
-    async def stored_folder(self, session_id: str) -> str:
-        """Return the workspace folder of a stored session. Raises: UnknownSessionError, AppError."""
+    @property
+    def state_root(self) -> Path:
+        """The folder in which sessions are stored."""
+        return self._store.layout.root
+
+    async def stored_header(self, session_id: str) -> Header:
+        """Return the facts that a stored session began with. Raises: UnknownSessionError, AppError."""
         with store_errors(session_id):
-            return (await anyio.to_thread.run_sync(self._store.summary, session_id)).header.workspace_folder
+            return (await anyio.to_thread.run_sync(self._store.summary, session_id)).header
 
     async def take_over(self, session_id: str, *, force: bool) -> LiveSession:
         """Take a session over (SessionOwnership.take_over). Does not wait if no other process owns the session."""
@@ -367,19 +385,25 @@ class SessionManager:
         if self._host:
             await self._host.save_before_command()
 
-    async def _open_now(self, session_id: str, opener: Opener) -> LiveSession:
+    async def _open_now(
+        self, session_id: str, opener: Opener, provider: str = "", mode: Mode | None = None
+    ) -> LiveSession:
         self._running.check_running()
         # Opening runs in its own task, because a cancelled request would leave the session locked but not open.
-        return await in_own_task(self._running.in_background, partial(self._open_in_turn, session_id, opener))
+        return await in_own_task(
+            self._running.in_background, partial(self._open_in_turn, session_id, opener, provider, mode)
+        )
 
-    async def _open_in_turn(self, session_id: str, opener: Opener) -> LiveSession:
+    async def _open_in_turn(
+        self, session_id: str, opener: Opener, provider: str, mode: Mode | None
+    ) -> LiveSession:
         async with self._opening:  # two requests for one stored session must not both open it
             if live := await self._maybe_open(session_id):
                 return live
             with store_errors(session_id):
                 opened = await anyio.to_thread.run_sync(opener, session_id)
             with closed_on_failure(opened):
-                live = await self._resume(session_id, opened)
+                live = await self._resume(session_id, opened, provider, mode)
             await self.owners.report_open(live)
             return live
 
@@ -400,7 +424,9 @@ class SessionManager:
     def find_live(self, session_id: str) -> LiveSession | None:
         return self._running.find(session_id)
 
-    async def _resume(self, session_id: str, opened: OpenSession) -> LiveSession:
+    async def _resume(
+        self, session_id: str, opened: OpenSession, provider: str, mode: Mode | None
+    ) -> LiveSession:
         stored = opened.stored
         if stored is None:
             raise UnknownSessionError(session_id)
@@ -412,18 +438,22 @@ class SessionManager:
         worktree = await self.worktrees.open(stored.header) if stored.header.has_worktree else None
         tools = await find_optional_tools(self._services, folder, stored.state.config.get("place"))
         files = self._services.files(self._services.local(folder), session_id)
-        await self.models.learn_size(*last_model(stored))
+        chosen = last_model(stored, provider)
+        await self.models.learn_size(*chosen)
         evidence = await gather(opened, stored, files, self.review.state.ledger)
         # No await from here on, because no ledger, setting or event may change before the session is complete.
         settings = self.settings
         found = find(self.review.state, stored, evidence)
         restored = recover(stored, self._clock.now(), found.events, found.pending_calls)
+        if provider:
+            restored = with_provider(restored, *chosen)
         suspended = restored.suspended
-        chosen, answer = last_model(stored), suspended.answer if suspended else None
         # A suspended turn continues with its model.
+        answer = suspended.answer if suspended else None
         model = (answer.provider, answer.model) if answer else chosen
         choice = resumed_choice(stored, settings, model, tools)
         live = build_session(self._services, opened, stored.header, choice, settings, restored, worktree)
+        live.approver.mode = mode or live.approver.mode
         live.approver.restore(stored.state, suspended)
         if limits := known_limits(stored.state.config.get("limits")):
             live.limit(limits)
@@ -432,6 +462,8 @@ class SessionManager:
         self._start(live, opened, tools.warning)
         live.session.start()  # before the events below, so that the client that opened the session gets all events
         live.warn_of_damage()
+        if found.written:
+            opened.recorder.changes(found.written)
         for change in found.changes:
             live.touched.mark_known(change.ledger.path)
             self.review.state.adopt(change)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
+from agent_ls.loop.restored import RestoredSession
 from agent_ls.policy.situation import Mode, ReviewSetting
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.optional_tools import OptionalTools
@@ -57,13 +58,23 @@ class SessionChoice:
     tools: OptionalTools
 
 
-def last_model(stored: StoredSession) -> tuple[str, str]:
-    """Return the provider and model that the session used last."""
+def last_model(stored: StoredSession, provider: str = "") -> tuple[str, str]:
+    """Return the provider and model that the session used last, or another `provider` with its default model, ""."""
     known, state, header = stored.state.config, stored.state, stored.header
-    return (
-        str(known.get("provider") or state.provider or header.provider),
-        str(known.get("model") or state.model or header.model),
-    )
+    last = str(known.get("provider") or state.provider or header.provider)
+    if provider not in ("", last):
+        return provider, ""
+    return last, str(known.get("model") or state.model or header.model)
+
+
+def with_provider(restored: RestoredSession, provider: str, model: str) -> RestoredSession:
+    """Return the session with a suspended turn that goes on with `provider`, as its own one may not exist any more."""
+    suspended = restored.suspended
+    answer = suspended.answer if suspended else None
+    if suspended is None or answer is None or answer.provider == provider:
+        return restored
+    answer = replace(answer, provider=provider, model=model)
+    return replace(restored, suspended=replace(suspended, answer=answer))
 
 
 def resumed_choice(

@@ -1,4 +1,7 @@
-"""A session that acted in an environment of a program must not act on this machine when it is resumed."""
+"""A session that acted in an environment of a program is resumed only with one.
+
+Without it, the session would act on this machine, or without what a wrapper of this machine refuses.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,15 @@ import os
 
 from agent_ls.environments.base import ExecutionEnvironment
 from agent_ls.environments.local.environment import LocalEnvironment
-from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
+from agent_ls.environments.wrappers.own import OwnEnvironment
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.store.log import Header
 
 
-def acts_elsewhere(environment: ExecutionEnvironment | None) -> bool:
-    """Return whether this is an environment of a program that is not this machine, also in wrappers."""
-    while isinstance(environment, ForwardingEnvironment):
-        environment = environment.inner
-    return environment is not None and not isinstance(environment, LocalEnvironment)
+def has_own_code(environment: ExecutionEnvironment | None) -> bool:
+    """Return whether a program has passed more than a `LocalEnvironment`: a class of its own, or a wrapper."""
+    passed = environment.inner if isinstance(environment, OwnEnvironment) else environment
+    return passed is not None and type(passed) is not LocalEnvironment
 
 
 def check_same_environment(header: Header, environment: ExecutionEnvironment | None) -> None:
@@ -27,7 +29,7 @@ def check_same_environment(header: Header, environment: ExecutionEnvironment | N
     if environment is None:
         if header.has_own_environment:
             raise BadChoiceError(
-                f"the session {header.session_id} acted in an environment of a program, not on this machine",
+                f"the session {header.session_id} acted in an environment of a program",
                 "resume it in that program, with environment=",
             )
         return

@@ -13,17 +13,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
+import anyio
 import anyio.to_thread
 
 from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
+from agent_ls.loop.errors import RollBackStoppedError, SessionClosedError
 from agent_ls.loop.events.types import Reverted, RevertedFile
 from agent_ls.loop.ids import new_id
 from agent_ls.patch.unified import unified_diff
 from agent_ls.review.ledger import FileLedger
 from agent_ls.review.rewind import NOT_KEPT, AgentChange, ConflictRange, FileVersion, RewindConflict, rewind
 from agent_ls.services.review.change_events import action, relative_name
-from agent_ls.services.review.decision_request import KEEPS_CHANGING, TRIES
+from agent_ls.services.review.decision_request import KEEPS_CHANGING, LOOK_SECONDS, TRIES
 from agent_ls.services.review.reports import RolledBack
 from agent_ls.services.review.reviewed_file import maybe_bytes, text_of
 from agent_ls.services.review.service import ReviewService
@@ -97,11 +99,14 @@ async def roll_back(live: LiveSession, review: ReviewService, wanted: RollbackRe
     """Roll a session back, or preview it.
 
     Raises:
-        UnknownTurnError. loop.errors.SessionError: a turn runs, or the session is closed. EnvError.
-        OSError.
+        UnknownTurnError. loop.errors.SessionError: a turn runs, or the session is closed, or the user has stopped the
+        roll back. EnvError. OSError.
     """
     with live.session.at_rest():
         return await _RollBack(live, review, wanted).carry_out()
+    if live.session.is_closing:
+        raise SessionClosedError(live.session.id)
+    raise RollBackStoppedError(live.session.id)
 
 
 class _RollBack:
@@ -110,6 +115,7 @@ class _RollBack:
         self._review = review
         self._wanted = wanted
         self._folder = live.files.working_directory()
+        self._restored: dict[str, RollbackFile] = {}
 
     async def carry_out(self) -> RollbackResult:
         wanted, live = self._wanted, self._live
@@ -124,7 +130,7 @@ class _RollBack:
         revert_id = new_id("r")
         files: tuple[RollbackFile, ...] = ()
         if wanted.files == "restore":
-            files = tuple(await self._restored(since, revert_id))
+            files = tuple(await self._restore(since, revert_id))
         as_event = tuple(it for file in files if (it := file.as_event()))
         event = Reverted(revert_id, wanted.at_turn, wanted.conversation, gone, back, as_event)
         if wanted.conversation:
@@ -188,17 +194,33 @@ class _RollBack:
 
     # -- writing
 
-    async def _restored(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
+    async def _restore(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
+        """Write the files, and report them to the review; if this is stopped, those that are written."""
         async with AsyncExitStack() as stack:
             for path in sorted(since.files):
                 if path in self._review.state.files:  # only one decision about a file at a time
                     await stack.enter_async_context(self._review.state.deciding(path))
             known = {path: ledger for path in since.files if (ledger := self._review.state.ledger(path))}
-            files = await self._write_files(since, revert_id)
+            try:
+                files = await self._write_files(since, revert_id)
+            except anyio.get_cancelled_exc_class():
+                with anyio.move_on_after(LOOK_SECONDS, shield=True):
+                    await self._report_stopped(since, known, revert_id)
+                raise
             await self._report_to_review(since, known, {file.path: file for file in files})
-        restored = [file.path for file in files if file.state == "restored"]
-        await self._review.undone_saves.save(restored, [self._live.session.id])
+        await self._review.undone_saves.save(list(self._restored), [self._live.session.id])
         return files
+
+    async def _report_stopped(
+        self, since: WrittenSince, known: Mapping[str, FileLedger], revert_id: str
+    ) -> None:
+        """Record the files that a stopped roll back has restored. The conversation stays as it is."""
+        if not self._restored:
+            return
+        as_event = tuple(it for file in self._restored.values() if (it := file.as_event()))
+        self._live.emit(Reverted(revert_id, self._wanted.at_turn, False, (), (), as_event))
+        restored = {path: ledger for path, ledger in known.items() if path in self._restored}
+        await self._report_to_review(since, restored, self._restored)
 
     async def _write_files(self, since: WrittenSince, revert_id: str) -> list[RollbackFile]:
         """Write all planned files in one commit.
@@ -209,11 +231,8 @@ class _RollBack:
         tries = 0
         while True:
             planned = [_mark_conflict(it, unwritable) for it in await self._plan_files(since)]
-            writes = [
-                FileWrite(it.path, it.content, it.base, mode=it.mode)
-                for it in planned
-                if it.state == "planned"
-            ]
+            left = [it for it in planned if it.path not in self._restored]
+            writes = [it for it in left if it.state == "planned"]
             try:
                 await self._commit(writes, revert_id)
             except EnvError as error:
@@ -225,17 +244,27 @@ class _RollBack:
                 reason = KEEPS_CHANGING if isinstance(error, StaleFileError) else str(error)
                 unwritable |= dict.fromkeys(refused, reason)
                 continue
-            return [replace(it, state="restored") if it.state == "planned" else it for it in planned]
+            unchanged = [it for it in left if it.path not in self._restored]
+            return sorted([*self._restored.values(), *unchanged], key=lambda it: it.path)
 
-    async def _commit(self, writes: Sequence[FileWrite], revert_id: str) -> None:
-        if not writes:
+    async def _commit(self, planned: Sequence[RollbackFile], revert_id: str) -> None:
+        """Write these files. `_restored` then has those that were written, also if the commit raised."""
+        if not planned:
             return
         who = Attribution(self._live.session.id, revert_id, revert_id, "roll back")
-        keep = partial(self._live.stored.keep_all, [FileState(it.path, it.base, it.content) for it in writes])
+        writes = [FileWrite(it.path, it.content, it.base, mode=it.mode) for it in planned]
+        keep = partial(
+            self._live.stored.keep_all, [FileState(it.path, it.base, it.content) for it in planned]
+        )
         await anyio.to_thread.run_sync(keep)
+
+        async def record(states: Sequence[FileState]) -> None:
+            written = {state.path for state in states}
+            self._restored |= {it.path: replace(it, state="restored") for it in planned if it.path in written}
+            await self._live.stored.record_written(states, who)
+
         # The attribution names no session, because the ledger and the editor must treat this as the user's change.
-        states = await self._live.files.commit(writes, Attribution(label="roll back"))
-        await self._live.stored.record_written(states, who)
+        await self._live.commit_decided(writes, Attribution(label="roll back"), record)
 
     async def _report_to_review(
         self, since: WrittenSince, known: Mapping[str, FileLedger], files: Mapping[str, RollbackFile]

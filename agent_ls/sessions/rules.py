@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import anyio.to_thread
 
-from agent_ls.services.errors import AppError, UnknownSessionError
+from agent_ls.services.errors import UnknownSessionError
 from agent_ls.services.permissions.session_rules import HeldRule, hold_rule
+from agent_ls.services.settings.state_folder import not_stored
 from agent_ls.sessions.live import LiveSession
 from agent_ls.store.rules import RuleStore
 
@@ -46,7 +47,7 @@ class RuleManager:
         try:
             removed = await anyio.to_thread.run_sync(self._store.remove, rule_id, workspace)
         except OSError as error:
-            raise AppError(f"the rules cannot be written: {error.strerror or error}") from error
+            raise not_stored("the change of your rules", error) from error
         return len(removed)
 
     def _find_live(self, session_id: str) -> LiveSession:

@@ -21,7 +21,7 @@ from agent_ls.loop.events.types import (
     UserInput,
 )
 from agent_ls.loop.restored import RestoredAgent
-from agent_ls.loop.turns import Turn
+from agent_ls.loop.turns import AssistantTurn, Turn
 
 CUT = (
     "Interrupted: agent-ls ended while this call was running. The call may have had part of its effect: check "
@@ -35,7 +35,8 @@ class StoredAgent:
     """A subagent of a stored session. `changed` is the last event about the subagent, `parent` the id of the
     agent that started it, "" for the main agent.
 
-    `parts` and `calls` contain the texts and tool calls without an end event.
+    `parts` and `calls` contain the texts and tool calls without an end event. `unrecorded_chars` counts the ended
+    texts and the arguments of calls of an answer that is no turn yet.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -43,6 +44,12 @@ class StoredAgent:
     parent: str = ""
     parts: dict[str, AssistantTextStart | ReasoningStart] = field(default_factory=dict)
     calls: dict[str, ToolCallStart] = field(default_factory=dict)
+    unrecorded_chars: int = 0
+
+    @property
+    def calls_model(self) -> bool:
+        is_running = self.changed is not None and self.changed.status == "running"
+        return is_running and bool(self.turns) and not isinstance(self.turns[-1], AssistantTurn)
 
 
 class StoredAgents:
@@ -63,7 +70,9 @@ class StoredAgents:
         ]
 
     def turn(self, agent_id: str, turn: Turn) -> None:
-        self._agent(agent_id).turns.append(turn)
+        agent = self._agent(agent_id)
+        agent.turns.append(turn)
+        agent.unrecorded_chars = 0
 
     def event(self, envelope: Envelope) -> None:
         """Apply an event that a subagent emitted, or an event about a subagent."""
@@ -77,10 +86,14 @@ class StoredAgents:
                 self._cut.clear()
             case AssistantTextStart() | ReasoningStart() as start:
                 self._agent(envelope.agent_id).parts[start.part_id] = start
-            case AssistantTextEnd(part_id=part_id) | ReasoningEnd(part_id=part_id):
-                self._agent(envelope.agent_id).parts.pop(part_id, None)
+            case AssistantTextEnd(part_id=part_id, text=text) | ReasoningEnd(part_id=part_id, text=text):
+                agent = self._agent(envelope.agent_id)
+                agent.parts.pop(part_id, None)
+                agent.unrecorded_chars += len(text)
             case ToolCallStart() as call:
-                self._agent(envelope.agent_id).calls[call.call_id] = call
+                agent = self._agent(envelope.agent_id)
+                agent.calls[call.call_id] = call
+                agent.unrecorded_chars += len(call.arguments)
             case ToolCallEnd(call_id=call_id):
                 self._agent(envelope.agent_id).calls.pop(call_id, None)
             case _:
@@ -101,6 +114,13 @@ class StoredAgents:
         for agent in self._agents.values():
             if agent.changed and agent.changed.status == "running":
                 yield agent.parent, _make_ended(agent.changed)
+
+    def find_cut_calls(self, said: dict[str, str]) -> Iterator[tuple[str, int]]:
+        """Yield each subagent whose model call ran when the log ended, and the number of characters of its answer."""
+        for agent_id, agent in self._agents.items():
+            if agent.calls_model:
+                open_parts = (len(said.get(part_id, "")) for part_id in agent.parts)
+                yield agent_id, agent.unrecorded_chars + sum(open_parts)
 
     def restored(self) -> tuple[RestoredAgent, ...]:
         return tuple(

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_ls.loop.events.types import FileChange, PlanChanged, Reverted, UserInput
+from agent_ls.loop.events.types import Envelope, FileChange, PlanChanged, Reverted, UserInput
 from agent_ls.loop.turns import Turn
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.journal import RecordedWrite, find_write
+from agent_ls.store.journal import RecordedWrite
+from agent_ls.store.logged_files import kinds, write_or_event
 
-_CHANGE = b'{"change":'
-_MARKS = (b'"kind":"user_input"', b'"kind":"reverted"', b'"kind":"file_change"')
+_KINDS = kinds("user_input", "reverted", "file_change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,18 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
     known: dict[str, None] = {}
     with pages.open_part(path) as log:
         for line in log.forward(0):
-            if not line.startswith(_CHANGE):
-                match _maybe_mark(line):
-                    case (turn_id, None):
-                        known[turn_id] = None
-                    case (_, FileChange() as change) if at_turn in known:
-                        events.append(change)
-            elif (written := find_write(line)) and (at_turn in known or written.turn_id == at_turn):
-                found.files.setdefault(written.path, []).append(written)
-                recorded.add((written.call_id, written.path))
+            match write_or_event(line, _KINDS):
+                case RecordedWrite() as write if at_turn in known or write.turn_id == at_turn:
+                    found.files.setdefault(write.path, []).append(write)
+                    recorded.add((write.call_id, write.path))
+                case (
+                    Envelope(event=UserInput(), turn_id=turn_id) | Envelope(event=Reverted(revert_id=turn_id))
+                ):
+                    known[turn_id] = None
+                case Envelope(event=FileChange() as change) if at_turn in known:
+                    events.append(change)
+                case _:
+                    pass
     if at_turn not in known:
         raise UnknownTurnError(at_turn, known)
     named = {path for _, path in recorded}
@@ -92,26 +95,6 @@ def find_written_since(path: Path, at_turn: str) -> WrittenSince:
         if (event.call_id, event.path) not in recorded and event.path not in named
     )
     return found
-
-
-def _maybe_mark(line: bytes) -> tuple[str, FileChange | None] | None:
-    """Parse a log line for `find_written_since`.
-
-    For the start of a turn or a revert, return its id and None. For a file change, return "" and the change.
-    For any other line, return None.
-    """
-    if not any(mark in line[:300] for mark in _MARKS):
-        return None
-    envelope = pages.maybe_event(line)
-    match envelope.event if envelope else None:
-        case UserInput():
-            return (envelope.turn_id if envelope else "", None)
-        case Reverted(revert_id=revert_id):
-            return (revert_id, None)
-        case FileChange() as change:
-            return ("", change)
-        case _:
-            return None
 
 
 def difference(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Errors of the store.
 
 StoreError
+  MissingLogError        the session has no log, or it cannot be read
   BadSessionError        no readable header: not a log of agent-ls
   NewerFormatError       written by a newer version
   SessionLockedError     another process owns the session
@@ -16,6 +17,11 @@ from collections.abc import Iterable
 
 class StoreError(Exception):
     """Base class of the store's errors. `str()` is one sentence for the user."""
+
+
+class MissingLogError(StoreError):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"Session {session_id} has no log that can be read.")
 
 
 class BadSessionError(StoreError):

@@ -3,6 +3,7 @@
 ROOT/workspaces/KEY/workspace.json          the workspace's path, for readers and to detect moved folders
 ROOT/workspaces/KEY/sessions/ID/log.jsonl   lock   title   draft.json   outputs/   blobs/
 ROOT/worktrees/ID                           the git worktree of a session (worktrees.py)
+ROOT/forgotten/KEY                          hashes of lines that deleted sessions wrote (forgotten.py)
 """
 
 from __future__ import annotations

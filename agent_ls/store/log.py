@@ -58,7 +58,7 @@ class Header:
     """The first line of a log: the session's properties at its creation. `created` is ISO 8601.
 
     If `has_worktree`, the session works in its own git worktree, and its changes are proposed as hunks in
-    `workspace_folder`. If `has_own_environment`, it acts in an environment of a program that is not this machine.
+    `workspace_folder`. If `has_own_environment`, it acts in an environment of a program, which may wrap this machine.
     """
 
     session_id: str

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from agent_ls.llm.messages import ImagePart, JsonValue, ToolResultPart
+from agent_ls.long_texts import run_for_text
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.emission import output_part
 from agent_ls.loop.events.codec import camel_json
@@ -159,28 +161,31 @@ class StoreRecorder:
         """
         self._log.append(record("notice", text))
 
-    def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
+    async def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
         """Store a call's output, shortened to OUTPUT_MAX_BYTES. Return its reference, "" after a disk error.
 
         `missing_bytes` is the number of bytes by which the complete output is longer than `text`.
         """
         ref = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:16]
+        try:
+            await run_for_text(len(text), partial(self._write_output, ref, text, missing_bytes))
+        except OSError as error:
+            self._on_failure(error)
+            return ""
+        return ref
+
+    def _write_output(self, ref: str, text: str, missing_bytes: int) -> None:
         data = self._log.clean(text).encode("utf-8", "replace")
         if len(data) > OUTPUT_MAX_BYTES:
             half = OUTPUT_MAX_BYTES // 2
             marker = f"\n[... {len(data) - 2 * half + missing_bytes} bytes ...]\n".encode()
             data = data[:half] + marker + data[-half:]
-        try:
-            make_private_folder(self._folder)
-            descriptor = os.open(
-                output_path(self._folder, ref), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE
-            )
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-        except OSError as error:
-            self._on_failure(error)
-            return ""
-        return ref
+        make_private_folder(self._folder)
+        descriptor = os.open(
+            output_path(self._folder, ref), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | OPEN_FLAGS, FILE_MODE
+        )
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
 
     async def sync(self) -> None:
         await self._log.sync()

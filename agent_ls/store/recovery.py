@@ -86,16 +86,18 @@ def recover(
     ends = tuple(event for event in events if not isinstance(event, Warning))
     calls = tuple(call for call, _ in restored_calls)
     agents = tuple(state.agents.make_end_events(state.outputs))
+    cut_agents = tuple(state.agents.find_cut_calls(state.outputs))
     if questions or asked or (state.round and proposed):
         suspended = _make_suspended(state, calls, asked, proposed, tuple(questions.values()))
-        missing = MissingRecords(state.turn_id, agents, ends)
+        missing = MissingRecords(state.turn_id, agents, ends, cut_agents=cut_agents)
     else:
         suspended = None
         results = tuple(call.ended.result for call in calls if call.ended)
         turns: list[Turn] = [*_restore_answer(state, now)]
         if state.round:
             turns.append(ToolResultsTurn(results, now))
-        missing = MissingRecords(state.turn_id, agents, ends, tuple(turns), _make_end_events(state))
+        last, cut_chars = _make_end_events(state), _find_cut_call(state)
+        missing = MissingRecords(state.turn_id, agents, ends, tuple(turns), last, cut_chars, cut_agents)
     return RestoredSession(
         turns=tuple(state.turns),
         last_seq=stored.last_seq,
@@ -109,6 +111,7 @@ def recover(
         missing=missing,
         was_closed=state.is_closed,
         cost_usd=state.cost_usd,
+        known_usd=state.known_usd,
         inherited=state.inherited,
         plan=state.plan,
         suspended=suspended,
@@ -228,6 +231,16 @@ def _queue(state: SessionState) -> tuple[Input, ...]:
 
 def _make_end_events(state: SessionState) -> tuple[RecordedEvent, ...]:
     return (StateChanged("IDLE"), ProcessingEnd("interrupted")) if state.turn_id else ()
+
+
+def _find_cut_call(state: SessionState) -> int | None:
+    """Return the number of characters of the answer that the model was writing when the log ended, None if no model
+    call ran. The arguments of a call that had not begun are not in the log.
+    """
+    if not state.turn_id or state.round or (state.turns and isinstance(state.turns[-1], AssistantTurn)):
+        return None
+    calls = state.early.starts.values() if state.early else ()
+    return sum(len(said.text) for said in state.said.values()) + sum(len(it.arguments) for it in calls)
 
 
 def _restore_calls(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from agent_ls.llm.messages import ImagePart, Message, Role, ToolResultPart
 from agent_ls.llm.requests import FinishReason, Usage
-from agent_ls.loop.budget import NOTHING_SPENT, Expense
+from agent_ls.loop.budget import NOTHING_SPENT, Expense, known_cost
 from agent_ls.loop.context.prefix import Prefix
 from agent_ls.loop.context.titles import title_of
 from agent_ls.loop.emission import output_part
@@ -89,13 +89,21 @@ class Round:
     commands: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class AcceptedRule:
+    """A rule that the user accepted with an approval: the label that they saw, and when, in ISO 8601."""
+
+    label: str
+    created: str
+
+
 @dataclass(slots=True)
 class SessionState:
     """The state of a session, built from records in the order of the log. `turn_id` is the id of the turn
     that has not ended, or "".
 
     `ends` are the end events of that turn's calls, without outputs. `session_grants` and `turn_grants` are
-    ids of rules that the user stored for the session and for that turn. `shown` maps each file that the model
+    the rules that the user accepted for the session and for that turn, by id. `shown` maps each file that the model
     has seen to its digest. If such a file changed afterwards and the model was informed, `known` contains the
     new digest. `prompt` is the newest system prompt, `prefix` its sources (without the text). `compaction` is a
     compaction that has begun and not ended. `intents` are planned writes of calls that have not ended; `filed`
@@ -111,6 +119,7 @@ class SessionState:
     turns: list[Turn] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
+    known_usd: float = 0.0
     inherited: Expense = NOTHING_SPENT
     plan: PlanChanged | None = None
     prompt: str = ""
@@ -139,8 +148,8 @@ class SessionState:
     call_ids: set[str] = field(default_factory=set)
     answers: dict[str, Submitted] = field(default_factory=dict)
     ends: list[ToolCallEnd] = field(default_factory=list)
-    session_grants: set[str] = field(default_factory=set)
-    turn_grants: set[str] = field(default_factory=set)
+    session_grants: dict[str, AcceptedRule] = field(default_factory=dict)
+    turn_grants: dict[str, AcceptedRule] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
     intents: list[Intent] = field(default_factory=list)
@@ -157,7 +166,7 @@ class SessionState:
 
     def end_copied(self) -> None:
         """Apply the record after the last one that was copied from another session."""
-        self.inherited = Expense(self.usage.input_tokens + self.usage.output_tokens, self.cost_usd or 0.0)
+        self.inherited = Expense(self.usage.input_tokens + self.usage.output_tokens, self.known_usd)
 
     def agent_turn(self, agent_id: str, turn: Turn) -> None:
         if isinstance(turn, AssistantTurn):
@@ -315,13 +324,14 @@ class SessionState:
             case ApprovalRequested() as request:
                 self.approvals[request.request_id] = request
             case ApprovalResolved() as resolved:
-                self._fold_decision(resolved)
+                self._fold_decision(resolved, envelope.timestamp)
             case TerminalOpen() as terminal:
                 self.terminals[terminal.terminal_id] = terminal
             case TerminalExit() as ended:
                 self._fold_exit(ended)
-            case UsageReport(total_cost_usd=cost_usd):
-                self.cost_usd = cost_usd
+            case UsageReport(total=usage, total_cost_usd=cost_usd, call_cost_usd=call_usd):
+                self.usage, self.cost_usd = usage, cost_usd  # also of calls without a turn, such as cut ones
+                self.known_usd += known_cost(call_usd) or 0.0
             case _:
                 pass
 
@@ -365,8 +375,8 @@ class SessionState:
                 self._answer(key, Submitted(steer_id=steer_id))
                 self.steers.append(QueuedSteer(SteerId(steer_id), text, self.images.get(steer_id, ()), key))
             case RuleRemoved(rule_id=rule_id):
-                self.session_grants.discard(rule_id)
-                self.turn_grants.discard(rule_id)
+                self.session_grants.pop(rule_id, None)
+                self.turn_grants.pop(rule_id, None)
             case SteeringRemoved(steer_id=steer_id) | SteeringInjected(steer_id=steer_id):
                 self.images.pop(steer_id, None)
                 self.steers = [steer for steer in self.steers if steer.id != steer_id]
@@ -388,7 +398,7 @@ class SessionState:
         if reverted.conversation and (then := self.checkpoints.get(reverted.at_turn_id)):
             self.turns, self.turn_ids, self.plan = then.turns, then.turn_ids, then.plan
 
-    def _fold_decision(self, resolved: ApprovalResolved) -> None:
+    def _fold_decision(self, resolved: ApprovalResolved, at: str) -> None:
         request = self.approvals.pop(resolved.request_id, None)
         if resolved.decision != "allow":
             return
@@ -397,10 +407,13 @@ class SessionState:
             self.round.commands[request.call_id] = resolved.command
         elif request and self.round and resolved.decided_by != DECIDED_BY_POLICY:
             self.round.allowed.setdefault(request.call_id, []).append(replace(request, effect={}))
-        if resolved.rule_id and resolved.scope == "session":
-            self.session_grants.add(resolved.rule_id)
-        elif resolved.rule_id and resolved.scope == "turn":
-            self.turn_grants.add(resolved.rule_id)
+        rule_id = resolved.rule_id
+        if rule_id and resolved.scope in ("session", "turn"):
+            labels: dict[tuple[str, str], str] = {
+                (it.id, it.scope): it.label for it in (request.rules if request else ())
+            }
+            grants = self.session_grants if resolved.scope == "session" else self.turn_grants
+            grants[rule_id] = AcceptedRule(labels.get((rule_id, resolved.scope), rule_id), at)
 
     def _steer_is_in_history(self, text: str) -> None:
         """Move a steering message that is in the history from `steers` to `unrecorded_steers`.

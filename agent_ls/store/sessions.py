@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from agent_ls.loop.calls.redaction import Known, none_known
 from agent_ls.loop.events import codec as event_codec
 from agent_ls.loop.events.types import Envelope, Title
 from agent_ls.store import blobs, locks
-from agent_ls.store.errors import StoreError
+from agent_ls.store.errors import MissingLogError, StoreError
 from agent_ls.store.forgotten import remember_lines
 from agent_ls.store.forks import fork_log
 from agent_ls.store.handover import delete_request
@@ -26,7 +27,7 @@ from agent_ls.store.layout import (
     title_path,
 )
 from agent_ls.store.locks import Owner, SessionLock, kernel_lock
-from agent_ls.store.log import FILE_MODE, Header, SessionLog, detach, make_private_folder
+from agent_ls.store.log import FILE_MODE, Header, SessionLog, detach, make_private_folder, parse_header
 from agent_ls.store.pages import last_seq
 from agent_ls.store.reader import StoredSession, read_session
 from agent_ls.store.recorder import StoreRecorder, output_path, read_output
@@ -245,7 +246,10 @@ class SessionStore:
     def _summary(self, session_id: str, folder: Path) -> StoredSummary:
         if found := summary(folder):
             return found
-        raise StoreError(f"Session {session_id} cannot be read.")
+        log = log_path(folder)
+        with suppress(OSError), log.open("rb") as file:
+            parse_header(file.readline(), str(log))  # raises what is wrong with it
+        raise MissingLogError(session_id)
 
     def read(self, session_id: str) -> StoredSession:
         """Read a session without owning it; another process may be writing it.

@@ -9,6 +9,7 @@ from pydantic import AliasChoices, Field
 
 from agent_ls.environments.base import ExecutionEnvironment, FileWrite
 from agent_ls.environments.errors import EnvError, NotAFileError, OutsideBoundsError, PathNotFoundError
+from agent_ls.environments.wrappers.scoped import check_scope
 from agent_ls.llm.requests import FreeText
 from agent_ls.patch.errors import PatchError
 from agent_ls.patch.hunks import ChangeSet, PlannedChange
@@ -132,6 +133,7 @@ async def _refusal(error: PatchError, context: ToolContext, locate: Callable[[st
 
 
 async def _content(path: str, context: ToolContext) -> Contents:
+    check_scope(path, context.environment)
     try:
         return await context.environment.read_bytes(path)
     except PathNotFoundError:

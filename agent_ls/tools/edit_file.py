@@ -18,7 +18,7 @@ from agent_ls.tools.file_commits import (
     commit_files,
     concurrent_edit_notes,
     describe_decision,
-    read_existing,
+    read_to_change,
     write_effect,
 )
 from agent_ls.tools.freshness import is_current, require_read, stale_error
@@ -92,7 +92,7 @@ async def prepare(arguments: EditFileArguments, context: ToolContext) -> Prepare
 async def _plan_edit(arguments: EditFileArguments, context: ToolContext) -> _Edit:
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
-    current = await read_existing(path, context)
+    current = await read_to_change(path, context)
     refuse_notebook(path, name, current)
     # Edits that change nothing, or create a file that exists, are refused below with a more specific error.
     is_replaced = bool(current) and arguments.old_string not in ("", arguments.new_string)

@@ -21,7 +21,7 @@ from agent_ls.tools.file_commits import (
     commit_files,
     concurrent_edit_notes,
     describe_decision,
-    read_existing,
+    read_to_change,
     whole_file_change,
     write_effect,
 )
@@ -83,7 +83,7 @@ async def prepare(arguments: EditNotebookArguments, context: ToolContext) -> Pre
         raise ToolError(
             f"{name} is not a notebook (.ipynb). Change the file with another tool.", kind="validation"
         )
-    current = await read_existing(path, context)
+    current = await read_to_change(path, context)
     if current is None and arguments.action != "insert":
         raise ToolError(
             f"{name} does not exist. Use the action insert to create a new notebook.", kind="file_not_found"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from agent_ls.environments.base import ExecutionEnvironment, FileState, FileWrite, sha256
 from agent_ls.environments.effects import Effect, NoEffect, PlannedWrite, WriteEffect
 from agent_ls.environments.errors import PathNotFoundError
+from agent_ls.environments.wrappers.scoped import check_scope
 from agent_ls.patch.hunks import Action, PlannedChange
 from agent_ls.patch.splice import text_hunks
 from agent_ls.patch.unified import change_diff, is_text
@@ -26,6 +27,16 @@ async def read_existing(path: str, context: ToolContext) -> bytes | None:
         return None
 
 
+async def read_to_change(path: str, context: ToolContext) -> bytes | None:
+    """Return the content of a file that the call is to change, None if it does not exist.
+
+    Raises:
+        AccessDeniedError: the agent may not change this file. EnvError: the file cannot be read.
+    """
+    check_scope(path, context.environment)
+    return await read_existing(path, context)
+
+
 def whole_file_change(name: str, before: bytes | None, after: bytes) -> PlannedChange:
     """Return the change that gives a file this content; `before` None creates it."""
     action: Action = "create" if before is None else "modify"
@@ -35,8 +46,14 @@ def whole_file_change(name: str, before: bytes | None, after: bytes) -> PlannedC
 
 
 def write_effect(changes: Sequence[PlannedChange], environment: ExecutionEnvironment) -> Effect:
-    """Return the effect of these changes. NoEffect if nothing changes, so that no approval is needed."""
+    """Return the effect of these changes. NoEffect if nothing changes, so that no approval is needed.
+
+    Raises:
+        AccessDeniedError: the agent may not change one of the files.
+    """
     planned = [write for change in changes for write in _plan_writes(change, environment)]
+    for write in planned:
+        check_scope(write.path, environment)
     return WriteEffect(tuple(planned)) if planned else NoEffect()
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pydantic import Field
 
 from agent_ls.environments.base import ExecutionEnvironment, FileWrite
+from agent_ls.environments.wrappers.scoped import check_scope
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_commits import (
     commit_unread_files,
@@ -34,12 +35,14 @@ class TwoPathArguments(Arguments):
 
 async def prepare_delete(arguments: DeleteFileArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
+    check_scope(path, context.environment)
     current = await _read_source(path, context)
     write = FileWrite(path, None, current)
     return _prepare((write,), f"Deleted {shown_path(path, context.environment)}.", context)
 
 
 async def prepare_move(arguments: TwoPathArguments, context: ToolContext) -> Prepared:
+    check_scope(absolute(arguments.source, context.environment), context.environment)
     source, target, content, said = await _read_both(arguments, context)
     writes = (FileWrite(target, content, None, mode_from=source), FileWrite(source, None, content))
     return _prepare(writes, f"Moved {said}.", context)

@@ -81,9 +81,13 @@ async def _find_ignored(
         folder: [*of_git.get(folder, ()), *of_search.get(folder, ())] for folder in {**of_git, **of_search}
     }
     listed_all = [(entry.name, entry.is_dir) for entry in entries]
-    hidden = hidden_entries(every, top, listed_all)
+    above = {entry.name for entry in entries if entry.is_hidden_above}
+    hidden = hidden_entries(every, top, listed_all, above)
     shown = {name for entry in entries if entry.is_tracked for name in _steps(entry.name)}
-    return hidden - shown | (hidden_entries(of_search, top, listed_all) if hidden & shown else set())
+    if not (hidden | above) & shown:
+        return hidden
+    above = {entry.name for entry in entries if entry.is_hidden_above and entry.is_tracked}
+    return hidden - shown | hidden_entries(of_search, top, listed_all, above)
 
 
 def _steps(name: str) -> Sequence[str]:

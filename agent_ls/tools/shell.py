@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Self
 
 from anyio import CancelScope, get_cancelled_exc_class
@@ -12,6 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agent_ls.environments.base import CommandOptions, ExecResult
 from agent_ls.environments.effects import CommandEffect
+from agent_ls.long_texts import run_for_text
 from agent_ls.patterns import regex
 from agent_ls.text import is_on_alternate_screen, leave_alternate_screen
 from agent_ls.tools import descriptions
@@ -124,7 +126,7 @@ async def prepare(arguments: ShellArguments, context: ToolContext) -> Prepared:
         if background:
             return await _start(arguments.command, options, context)
         result = await context.environment.exec_command(arguments.command, options, context.on_output)
-        return _render_output(result, timeout)
+        return await run_for_text(len(result.output), partial(_render_output, result, timeout))
 
     return Prepared(effect, run)
 

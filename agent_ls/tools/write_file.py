@@ -22,7 +22,7 @@ from agent_ls.tools.file_commits import (
     commit_files,
     concurrent_edit_notes,
     describe_decision,
-    read_existing,
+    read_to_change,
     whole_file_change,
     write_effect,
 )
@@ -44,7 +44,7 @@ class WriteFileArguments(Arguments):
 async def prepare(arguments: WriteFileArguments, context: ToolContext) -> Prepared:
     path = absolute(arguments.file_path, context.environment)
     name = shown_path(path, context.environment)
-    current = await read_existing(path, context)
+    current = await read_to_change(path, context)
     refuse_notebook(path, name, current)
     if current is not None and not arguments.append:
         require_current(path, current, context)

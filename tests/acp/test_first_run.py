@@ -18,6 +18,8 @@ from tests.support.loopback import AnthropicServer, ToolCall
 pytestmark = pytest.mark.req("H13", "U8")
 
 
+@pytest.mark.report("github/copilot-cli#3902")
+@pytest.mark.report("cline/cline#11662")
 @pytest.mark.parametrize("name", STOPPED)
 async def test_a_blocked_first_prompt_says_why_and_the_same_session_goes_on_when_it_is_mended(
     name: str, project: Path
@@ -78,3 +80,24 @@ async def test_a_model_without_tools_gets_the_text_protocol_with_a_notice(projec
             assert await client.prompt(session_id) == "end_turn"
             shown = (client.text("agent_thought_chunk") + client.text()).lower()
     assert state.reason in shown and state.step in shown and (project / MADE).exists(), shown
+
+
+@pytest.mark.req("H11")
+async def test_a_client_that_shows_notices_gets_warnings_apart_from_the_conversation_and_once(
+    project: Path,
+) -> None:
+    able: dict[str, Any] = {"session": {"notices": {}}}
+    with blocked("no tools", project) as state:
+        variables: Any = state.variables
+        # notices are not in the schema of the test's SDK
+        async with acp_client(project, is_schema_checked=False, **variables) as client:
+            await client.initialize(capabilities=able, _meta={"agent-ls": {"mode": "edits", **state.choice}})
+            session_id = await client.new_session()
+            assert await client.prompt(session_id) == "end_turn"
+            (shown,) = client.of_kind("notice")
+            assert shown["severity"] == "warning" and state.step in shown["title"]
+            assert shown["title"] not in client.text("agent_thought_chunk")
+        async with acp_client(project, is_schema_checked=False, **variables) as client:
+            await client.initialize(capabilities=able)
+            await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
+            assert client.text() and not client.of_kind("notice")

@@ -254,5 +254,6 @@ def test_files_and_terminals_of_the_client_are_not_used() -> None:
     given = {"protocolVersion": 2, "capabilities": {"fs": {"readTextFile": True}, "auth": {"terminal": {}}}}
 
     assert stable_initialize(given)["clientCapabilities"] == {
-        "auth": {"terminal": True}, "plan": {}, "session": {"compaction": {}}, "_meta": {"terminal_output": True},
+        "auth": {"terminal": True}, "plan": {}, "session": {"compaction": {}, "notices": {}},
+        "_meta": {"terminal_output": True},
     }  # fmt: skip

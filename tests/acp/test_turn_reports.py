@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,19 @@ async def test_a_command_is_shown_and_does_not_run_if_it_is_rejected(project: Pa
             assert "touch made" in asked["toolCall"]["title"]
             assert "touch made" in json.dumps(asked["toolCall"]["content"])
     assert not (project / "made").exists()
+
+
+@pytest.mark.report("olimorris/codecompanion.nvim#3014")
+@pytest.mark.parametrize("permission", ["allow_once", "reject_once"])
+async def test_each_of_several_commands_at_once_is_asked(project: Path, permission: str) -> None:
+    calls = [ToolCall("shell", {"command": f"touch made{n}"}) for n in range(3)]
+    with AnthropicServer([calls, "Done."]) as server:
+        async with acp_session(project, server, permission=permission) as (client, session_id):
+            assert await client.prompt(session_id) == "end_turn"
+            assert len(client.asked("session/request_permission")) == 3
+    assert len([name for name in os.listdir(project) if "made" in name]) == (
+        3 if permission == "allow_once" else 0
+    )
 
 
 @pytest.mark.report("xenodium/agent-shell#580")

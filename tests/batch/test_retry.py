@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.batch.play import batch, results, write_manifest
+from tests.support.commands import environment, run
+from tests.support.first_runs import STOPPED, blocked
 from tests.support.loopback import AnthropicServer, ErrorReply
 
 
@@ -26,6 +28,26 @@ def test_task_is_retried_after_a_provider_overload_but_not_after_a_wrong_api_key
     with AnthropicServer([ErrorReply(401)]) as server:
         done = batch(server, tmp_path, str(manifest), "--out", "other")
     assert done.code == 1 and "next attempt" not in done.out, done
+
+
+@pytest.mark.req("X12", "U8")
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_task_that_cannot_begin_says_why_and_runs_again_when_the_cause_is_mended(
+    name: str, tmp_path: Path
+) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    with blocked(name, plain) as state:
+        task = {"id": "one", "prompt": "do-one", "folder": "plain", **state.choice}
+        arguments = ("batch", str(write_manifest(tmp_path / "tasks.jsonl", [task])), "--out", "runs")
+        environ = environment(tmp_path / "home", **state.variables)
+        done = run(*arguments, "--attempts", "1", cwd=tmp_path, environ=environ)
+        first, *_, last = [line.lower() for line in done.out.splitlines() if "starts" not in line]
+        assert done.code == 1 and first.index(state.reason) < first.index(state.step), done
+        assert "same command" in last and not results(tmp_path / "runs")["one"]["hasBegun"]
+        state.mend()
+        again = run(*arguments, "--attempts", "1", cwd=tmp_path, environ=environ)
+    assert again.code == 0 and results(tmp_path / "runs")["one"]["isSuccess"], again
 
 
 @pytest.mark.req("X12")

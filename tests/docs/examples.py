@@ -11,6 +11,12 @@ from pathlib import Path
 from tests.docs.pages import ROOT, blocks, read
 
 DEADLINE_S = 240
+LIBRARY_PAGES = ("docs/library.md", "docs/library-control.md", "docs/library-own-parts.md")
+
+
+def library_text() -> str:
+    """Return the text of the pages about the library."""
+    return "\n".join(map(read, LIBRARY_PAGES))
 
 
 def write_programs(place: str, folder: Path) -> dict[str, Path]:

@@ -44,7 +44,31 @@ def parse(place: str) -> ast.Module:
 @cache
 def nodes(place: str) -> tuple[ast.AST, ...]:
     """Return all nodes of the syntax tree of a Python file."""
-    return tuple(ast.walk(parse(place)))
+    return tuple(walk(parse(place)))
+
+
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """Return all nodes of a syntax tree, as `ast.walk` does in twice the time."""
+    found = [tree]
+    for node in found:
+        for name in node._fields:
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                found.append(part)
+            elif isinstance(part, list):
+                found += [it for it in part if isinstance(it, ast.AST)]
+    return found
+
+
+def statements(place: str) -> Iterator[ast.stmt]:
+    """Yield all statements of a Python file: a tenth of its nodes."""
+    pending: list[ast.AST] = [parse(place)]
+    for node in pending:
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            part = getattr(node, name, None)
+            pending += part if isinstance(part, list) else ()
+        if isinstance(node, ast.stmt):
+            yield node
 
 
 def blocks(text: str, language: str = "") -> list[Block]:

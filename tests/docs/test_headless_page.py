@@ -12,7 +12,7 @@ import pytest
 
 from agent_ls.cli import exec as exec_command
 from agent_ls.cli.main import COMMANDS
-from agent_ls.headless.exec import DONE, FAILED, LIMIT, REFUSED, USAGE
+from agent_ls.headless.outcome import DONE, FAILED, LIMIT, REFUSED, USAGE
 from agent_ls.policy.modes import MODES
 from agent_ls.system import INTERRUPTED
 from tests.docs.pages import blocks, code_words, read, repository_files, table

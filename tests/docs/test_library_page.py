@@ -1,10 +1,11 @@
-"""The programs of docs/library.md about tests of a program do what the page says."""
+"""The programs of the pages of the library about tests of a program do what the page says."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
 import inspect
+import json
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 
 import agent_ls
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
-from tests.docs.pages import blocks, read
+from tests.docs.examples import library_text
+from tests.docs.pages import blocks
 from tests.library.sessions import options
 from tests.support.fake_provider import FakeProvider, Gate, text
 
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.req("H13")
 
 
 def program(begin: str) -> str:
-    (found,) = [it.text for it in blocks(read("docs/library.md"), "python") if it.text.startswith(begin)]
+    (found,) = [it.text for it in blocks(library_text(), "python") if it.text.startswith(begin)]
     return found
 
 
@@ -38,9 +40,15 @@ async def run(text: str) -> dict[str, Any]:
 async def test_the_scripted_model_of_the_page_shows_the_results_of_tools(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = await run(program("from agent_ls.llm import").replace("/project", str(tmp_path)))
+    names = await run(program("from agent_ls.llm import ToolResultPart").replace("/project", str(tmp_path)))
     await names["session"].close()
     assert "nobody can approve" in capsys.readouterr().out
+
+
+async def test_the_price_of_the_page_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = await run(program("from agent_ls.llm import Price").replace("/project", str(tmp_path)))
+    await names["session"].close()
+    assert capsys.readouterr().out == "Hello. 0.0008\n"
 
 
 async def test_the_commands_of_the_environment_in_memory_are_those_of_the_function(tmp_path: Path) -> None:
@@ -106,3 +114,25 @@ async def test_ask_returns_after_an_interrupt_what_was_said(tmp_path: Path, said
         await gate.reached.wait()
         session.interrupt()
         assert await asking == said
+
+
+async def test_the_plan_of_the_page_is_carried_out_in_another_mode(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin = 'model = agent_ls.ScriptedModel(\n    "1. Create'
+    names = await run(program(begin).replace("/project", str(tmp_path)))
+    await names["session"].close()
+    assert names["plan"] == "1. Create `hello.txt`." and capsys.readouterr().out == "It is created.\n"
+    assert (tmp_path / "hello.txt").read_text() == "Hello.\n"
+
+
+async def test_a_turn_whose_calls_mode_plan_refuses_ends_as_refused_with_its_text(tmp_path: Path) -> None:
+    model = agent_ls.ScriptedModel(("shell", {"command": "make"}), "1. Run make.")
+    asked: list[object] = []
+    given = options(tmp_path, model, mode="plan", trusted=True, approve=asked.append)
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "1. Run make."
+        exported = [json.loads(line) for line in (await session.export("jsonl")).splitlines()]
+    (end,) = [event["data"] for event in exported if event["kind"] == "processing_end"]
+    assert end["reason"] == "refused"
+    assert asked == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import agent_ls.llm
-from agent_ls.llm import errors, set_default_client
+from agent_ls.llm import errors, object_errors, set_default_client
 from agent_ls.llm.errors import LlmError
 from tests.docs.examples import write_programs
 from tests.docs.pages import code_words, read, table
@@ -29,6 +29,7 @@ ANSWERS: dict[str, tuple[list[Any], str]] = {
     "with_tools.py": ([[Text("I add."), TOOL], "5"], "5"),
     "objects.py": (['{"name": "Oslo"}'], "Oslo"),
     "images.py": (["A dot."], "A dot."),
+    "costs.py": (["Hello."], "0.0"),
     "errors.py": (
         [ErrorReply(401, {"type": "error", "error": {"type": "x", "message": "no"}})],
         "AuthenticationError",
@@ -71,7 +72,7 @@ def test_error_table_of_the_page_has_every_error() -> None:
     named = {word for row in table(read(PAGE), "error") for word in code_words(row[0])}
     known = {
         name
-        for name, found in vars(errors).items()
+        for name, found in {**vars(errors), **vars(object_errors)}.items()
         if isinstance(found, type) and issubclass(found, LlmError)
     }
     assert named == known - {"LlmError", "ProviderError"}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.examples import DEADLINE_S, write_programs
-from tests.docs.pages import ROOT, blocks, read
+from tests.docs.examples import DEADLINE_S, library_text, write_programs
+from tests.docs.pages import ROOT, blocks
 
 pytestmark = [pytest.mark.group("conformance"), pytest.mark.req("H13")]
 
@@ -35,16 +35,18 @@ async def fragment(session: agent_ls.AgentSession) -> None:
 
 
 def write_all(folder: Path) -> None:
-    """Write the examples, the programs of PAGES, the code of docs/library.md, and NARROWING to `folder`."""
+    """Write the examples, the programs of PAGES, the code of LIBRARY_PAGES and the programs below to `folder`."""
     for path in (ROOT / "examples").glob("*.py"):
         (folder / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
     for place in PAGES:
         assert not [name for name in write_programs(place, folder) if (ROOT / "examples" / name).exists()]
-    for number, block in enumerate(blocks(read("docs/library.md"), "python")):
+    for number, block in enumerate(blocks(library_text(), "python")):
         is_program = block.text.startswith("import ")
         text = block.text if is_program else FRAGMENT + textwrap.indent(block.text, "    ")
         (folder / f"library_{number}.py").write_text(text, encoding="utf-8")
     (folder / "narrowing.py").write_text(NARROWING)
+    (folder / "blocking_adapter.py").write_text(BLOCKING)
+    (folder / "objects_of_a_class.py").write_text(OBJECTS)
 
 
 @pytest.mark.parametrize("checker", ["mypy", "pyright"])
@@ -89,6 +91,56 @@ import agent_ls.llm
 
 approve: agent_ls.AproverX
 client: agent_ls.llm.CleintX
+"""
+BLOCKING = """
+from collections.abc import Generator, Iterator
+
+import agent_ls
+from agent_ls.llm import Request, Response, StreamEvent
+
+
+class Plain:
+    name = "plain"
+
+    def stream(self, request: Request) -> Iterator[StreamEvent]:
+        yield from ()
+
+    async def complete(self, request: Request) -> Response:
+        raise NotImplementedError
+
+    async def close(self) -> None: ...
+
+
+class Generating(Plain):
+    def stream(self, request: Request) -> Generator[StreamEvent, None, None]:
+        yield from ()
+
+
+own: agent_ls.BlockingAdapter = Plain()
+agent_ls.open_session(adapters={"plain": Generating()})
+agent_ls.open_session_sync(adapters={"plain": own, "scripted": agent_ls.ScriptedModel("Hello.")})
+"""
+OBJECTS = """
+from dataclasses import dataclass
+from typing import TypedDict, assert_type
+
+from agent_ls.llm import GenerateResult, Request, generate, generate_object, stream_object
+
+
+@dataclass
+class City:
+    name: str
+
+
+class Street(TypedDict):
+    name: str
+
+
+async def ask(request: Request) -> GenerateResult:
+    assert_type((await generate_object(request, City)).output, City)
+    assert_type((await generate_object(request, Street)).output, Street)
+    assert_type(stream_object(request, City).object(), City)
+    return await generate(request)
 """
 NARROWING = """
 from typing import assert_never

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -217,14 +218,16 @@ async def test_the_editors_settings_are_checked_and_their_providers_contacted(tm
 
 
 @pytest.mark.parametrize("content", ["[]", "{", None])
-async def test_an_invalid_settings_file_is_reported_in_one_line(content: str | None, tmp_path: Path) -> None:
+async def test_an_invalid_settings_file_is_named_with_what_to_do(content: str | None, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     if content is not None:
         file.write_text(content)
     words = commands.command("doctor", "--offline", "--settings", str(file))
     done = await anyio.run_process(words, env=commands.environment(tmp_path / "home"), check=False)
 
-    assert done.returncode == 2 and done.stderr.decode().startswith(f"agent-ls: the settings file {file} ")
+    assert done.returncode == 2 and done.stderr.decode().startswith(
+        f"agent-ls doctor: the settings file {file} "
+    )
 
 
 @pytest.mark.req("H19")
@@ -339,3 +342,34 @@ async def test_a_place_is_checked_with_its_folder_python_and_programs(tmp_path: 
     assert "/no/such" in missing.text and missing.hint
     (lost,) = await examine_place(replace(place, command=("no-such-program",)))
     assert lost.grade == "bad" and "no-such-program" in lost.text and lost.hint
+
+
+def run_on_a_full_disk(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run agent-ls with a limit that has the effect of a full disk: a file can be created, but gets no byte."""
+    return subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *commands.command(*words)],
+        cwd=folder,
+        env=commands.environment(folder / "home"),
+        capture_output=True,
+        text=True,
+        timeout=commands.DEADLINE_S,
+        check=False,
+    )
+
+
+@pytest.mark.req("H13")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit for the size of files")
+def test_a_state_folder_whose_disk_takes_no_byte_is_a_problem_and_gets_no_leftovers(tmp_path: Path) -> None:
+    done = run_on_a_full_disk(tmp_path, "doctor", "--offline", "--json")
+    (state,) = [row for row in json.loads(done.stdout) if row["subject"] == "state"]
+    assert done.returncode == 1 and state["grade"] == "bad", done
+    assert not [path for path in (tmp_path / "home" / "state").rglob("*") if path.is_file()]
+
+
+@pytest.mark.req("H13")
+@pytest.mark.report("autohandai/code-cli#464")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit for the size of files")
+def test_a_command_without_any_folder_for_temporary_files_says_so_without_a_traceback(tmp_path: Path) -> None:
+    done = run_on_a_full_disk(tmp_path, "demo", "--headless")
+    reason, step = done.stderr.splitlines()
+    assert done.returncode == 1 and reason.startswith("agent-ls: ") and "TMPDIR" in step, done

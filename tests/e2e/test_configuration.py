@@ -5,6 +5,7 @@ Also: the problems that are shown to the user, and invalid answers.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -98,6 +99,7 @@ async def test_the_users_settings_file_has_lower_priority_than_the_editor(
         assert str(own) in message and "maxTurns?" in message
 
 
+@pytest.mark.report("anthropics/claude-code#7273")
 async def test_an_invalid_users_settings_file_is_reported_and_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +110,9 @@ async def test_an_invalid_users_settings_file_is_reported_and_ignored(
         assert (await new_session(client))["mode"] == "ask"
         (message,) = shown(client)
         assert str(own) in message and "not JSON" in message
+    assert own.read_text() == '{"mode": "plan"' and [it for it in os.listdir(tmp_path) if "own" in it] == [
+        "own.json"
+    ]
 
 
 async def test_the_settings_are_pulled_again_after_a_change_notification(tmp_path: Path) -> None:

@@ -103,6 +103,16 @@ async def test_an_open_file_is_moved_by_the_editor_or_on_disk(tmp_path: Path, ma
 
 
 @every_manner
+async def test_an_open_file_that_is_moved_and_changed_is_moved_on_disk(
+    tmp_path: Path, manner: Manner
+) -> None:
+    async with patched(tmp_path, manner, f"{MOVE}@@\n-a\n+A\n") as (found, operations, output):
+        assert operations == [], output
+        assert not (found.project / "a.txt").exists()
+        assert (found.project / "sub" / "b.txt").read_text() == "A\n"
+
+
+@every_manner
 async def test_an_open_file_is_deleted_through_the_editor_if_it_can_and_else_on_disk(
     tmp_path: Path, manner: Manner
 ) -> None:

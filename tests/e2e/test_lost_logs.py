@@ -121,6 +121,7 @@ def block(folder: Path) -> Path:
     return folder.parent
 
 
+@pytest.mark.report("openai/codex#35385")
 async def test_a_session_with_an_unwritable_log_asks_the_user_before_it_runs_a_command(
     tmp_path: Path,
 ) -> None:

@@ -302,9 +302,10 @@ async def test_a_chat_document_completes_and_sends_mentions_in_its_text(project:
         )
         await editor.append(chat, "\b")
         await editor.empty(chat)
-        await editor.append(chat, "See @staged")
+        await editor.append(chat, "See @staged and @none.md")
         await editor.save(chat)
-        await editor.chat_until("## you\n\n", after="## agent")
+        written = await editor.chat_until("## you\n\n", after="## agent")
+        assert written.count("@none.md") == 2, "a note names the file that is missing"
         sessions = (await server.client.request("agent/sessions", {}))["sessions"]
         history = await server.client.request("agent/history", {"sessionId": sessions[0]["id"]})
         assert "Git diff, staged:\n```\ndiff --git a/b.py" in str(history).replace("\\n", "\n")

@@ -103,7 +103,8 @@ async def test_a_second_editor_follows_a_session_while_the_first_one_works(tmp_p
         check_received(second, session_id, since + 1, last)
         common = [event for event in first.recorded(session_id) if since < event["seq"] <= last]
         assert [event for event in second.recorded(session_id) if event["seq"] <= last] == common
-        assert not [e for e in second.client.events if "seq" not in e and e["kind"] != "access"]
+        others = [it for it in second.client.events if "seq" not in it and it["kind"] != "access"]
+        assert all(it["kind"].endswith("_delta") for it in others)
 
         theirs = await second.ask("hunks", session_id)
         ours = await first.ask("hunks", session_id)
@@ -149,6 +150,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.report("openma-ai/deepseek-harness-acp#17")
 async def test_requests_of_a_follower_that_change_the_session_are_refused_with_a_hint(tmp_path: Path) -> None:
     with AnthropicServer([[ToolCall("shell", {"command": "touch made"})]]) as provider:
         async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
@@ -230,6 +232,25 @@ async def test_after_a_take_over_only_the_new_owner_can_review_hunks(tmp_path: P
         assert [it["state"] for it in undone["changed"]] == ["undone"]
         published = await first.client.event("hunk_state")
         assert published["data"]["hunks"][0]["id"] == hunk["id"]
+
+
+async def test_a_follower_that_joins_during_a_reply_gets_the_text_so_far_and_the_rest(tmp_path: Path) -> None:
+    gates = Gate(), Gate()
+    with AnthropicServer([[Text("One ", gates[0], "two ", gates[1], "three.")]]) as provider:
+        async with served(tmp_path, provider=provider) as first, served(tmp_path) as second:
+            session_id = await first.editor.new_session(provider="anthropic")
+            await first.editor.submit(session_id, "go")
+            await first.client.wait_for(is_event("assistant_text_delta"))
+            opened = await second.editor.subscribe(session_id)
+            if not opened["openParts"]:
+                await second.client.wait_for(is_event("assistant_text_delta", text="One "))
+            gates[0].open()
+            delta = await second.client.wait_for(is_event("assistant_text_delta", text="two "))
+            assert delta["params"]["offset"] == len("One ")
+            again = await second.editor.subscribe(session_id)
+            assert [part["text"] for part in again["openParts"]] == ["One two "]
+            gates[1].open()
+            await second.client.event("assistant_text_end", text="One two three.")
 
 
 async def test_a_take_over_interrupts_a_streaming_turn_and_keeps_its_partial_text(tmp_path: Path) -> None:
@@ -318,6 +339,7 @@ async def test_a_session_can_be_taken_over_after_its_owner_is_killed(tmp_path: P
         gate.open()
 
 
+@pytest.mark.report("can1357/oh-my-pi#12242")
 async def test_a_frozen_owner_is_replaced_by_force_and_writes_nothing_afterwards(
     tmp_path: Path,
 ) -> None:

@@ -49,6 +49,16 @@ pytestmark = pytest.mark.req("T6")
         ("a.b+(c)$", ["a.b+(c)$"], ["axb+(c)$"]),
         ("x\ny", ["x\ny"], []),
         ("é*", ["éa"], ["e"]),
+        ("{0..2}", ["0", "1", "2"], ["3", "0..2"]),
+        ("{08..10}", ["08", "09", "10"], ["8", "9"]),
+        ("{2..-1}", ["2", "0", "-1"], ["-2"]),
+        ("{1..9..4}", ["1", "5", "9"], ["2"]),
+        ("{1..9..0}", ["1", "2"], ["10"]),
+        ("v{a..c}/{1..2}", ["va/1", "vc/2"], ["vd/1", "va/3"]),
+        ("\\{1..2\\}", ["{1..2}"], ["1"]),
+        ("{1..2,x}", ["1..2", "x"], ["1", "2"]),
+        ("{a..C}{1.5..2}", ["a..C1.5..2"], ["a1"]),
+        ("[{1..2}]", ["{", "1", "."], ["{1..2}", "3"]),
     ],
 )
 def test_a_glob_matches_whole_paths(pattern: str, matching: list[str], others: list[str]) -> None:
@@ -58,7 +68,13 @@ def test_a_glob_matches_whole_paths(pattern: str, matching: list[str], others: l
 
 @pytest.mark.parametrize(
     ("pattern", "reason"),
-    [("[a", "has no ]"), ("[]", "has no ]"), ("{a,b", "has no }"), ("[z-a]", "bad character range")],
+    [
+        ("[a", "has no ]"),
+        ("[]", "has no ]"),
+        ("{a,b", "has no }"),
+        ("[z-a]", "bad character range"),
+        ("{1..9999}", "1000 members"),
+    ],
 )
 def test_a_glob_that_does_not_parse_says_why(pattern: str, reason: str) -> None:
     with pytest.raises(InvalidPatternError, match=reason):

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agent_ls.features.worktrees.worktree import copy_index
-from agent_ls.loop.events.types import ApprovalRequested, FileChange, Warning
+from agent_ls.loop.events.types import ApprovalRequested, FileChange, ProcessingEnd, Warning
+from agent_ls.policy.situation import Mode
 from agent_ls.services.errors import BadChoiceError, UnappliedChangesError
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.sessions.workspaces.worktree import CODE
@@ -370,3 +371,34 @@ def test_a_copied_index_keeps_its_time_so_that_git_compares_files_changed_at_tha
     copy_index(str(index), str(copy))
     assert copy.stat().st_mtime_ns == 1_000_000_001
     assert copy.read_bytes() == index.read_bytes()
+
+
+async def test_a_worktree_that_was_removed_begins_no_turn_and_says_so(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "project", a_txt=OLD)
+    async with running(tmp_path, [text("One."), text("Two.")]) as rig:
+        talk = await rig.talk("edits", worktree="head")
+        await talk.say("go")
+        git(folder, "worktree", "remove", "--force", str(tree(talk)))
+        with pytest.raises(BadChoiceError) as caught:
+            await talk.live.bring_changes()
+        assert "new session" in caught.value.hint
+        await talk.say("go on")
+        assert talk.of(ProcessingEnd)[-1].reason == "refused"
+        assert "git worktree" in talk.of(Warning)[-1].message
+        assert len(rig.model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "when"), [("edits", "automatically"), ("full", "automatically"), ("ask", "asks")]
+)
+async def test_the_model_learns_when_its_changes_come_to_the_folder(
+    tmp_path: Path, mode: Mode, when: str
+) -> None:
+    repository(tmp_path / "project", a_txt=OLD)
+    async with running(tmp_path, [text("One.")]) as rig:
+        talk = await rig.talk(mode, worktree="head")
+        await talk.say("go")
+        (notice,) = [
+            it.text for it in rig.model.requests[0].messages if "git worktree of your own" in it.text
+        ]
+        assert f"to the user's folder {'when the user ' * (mode == 'ask')}{when}" in notice

@@ -13,7 +13,7 @@ from agent_ls.environments.local import LocalEnvironment
 from agent_ls.loop.events.types import ToolCallEnd
 from agent_ls.services.review.decision_request import Selection
 from agent_ls.sessions.rollback import RollbackRequest
-from tests.features.test_git_draw_reports import changes_of, state_of
+from tests.features.test_git_setting_reports import changes_of, state_of
 from tests.features.test_worktrees import OLD, call, edit, pending, repository, shell, tree
 from tests.sessions.test_uncommitted_work import changed
 from tests.support.fake_provider import text
@@ -47,6 +47,18 @@ async def test_a_worktree_of_a_submodule_is_outside_of_the_folders_of_git(tmp_pa
         assert (folder / "a.txt").read_text() == OLD.replace("two", "TWO")
     modules = tmp_path / "project/.git/modules"
     assert not [it for it in modules.rglob("*") if it.name == "a.txt"]
+
+
+@pytest.mark.report("basnijholt/agent-cli#487")  # fmt: skip
+async def test_a_worktree_of_a_worktree_of_a_submodule_has_its_files(tmp_path: Path) -> None:
+    tree_of_part = tmp_path / "tree-of-part"
+    git(submodule(tmp_path), "worktree", "add", "-q", "-b", "side", str(tree_of_part))
+    (tree_of_part / "a.txt").write_text("side\ntwo\n")
+    async with running(tmp_path, [edit("e", "two", "TWO"), text("ok")]) as rig:
+        talk = await rig.talk("edits", workspace_folder=str(tree_of_part), worktree="current", say="go")
+        assert tree(talk).is_relative_to(tmp_path / "state") and ".git" not in tree(talk).parts
+        assert (tree(talk) / "a.txt").read_text() == "side\nTWO\n"
+    assert not list((tmp_path / "project/.git/modules").rglob("a.txt"))
 
 
 @pytest.mark.report("Emanuele-web04/synara#16")

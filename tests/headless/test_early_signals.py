@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -13,6 +14,7 @@ import pytest
 
 from tests.support.commands import DEADLINE_S, command, environment, finish, start
 from tests.support.processes import eventually
+from tests.support.pseudo_terminal import PseudoTerminal
 
 pytestmark = pytest.mark.real_start
 
@@ -83,3 +85,46 @@ def test_a_server_without_standard_input_or_output_reports_it_in_one_line(
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"agent-ls {name}: standard ") and "is closed" in line
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+
+class InterruptingFinder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "agent_ls.cli.parser":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, InterruptingFinder())
+sys.argv = ["agent-ls", "exec", "hello"]
+from agent_ls.cli.entry import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.req("L16")
+@pytest.mark.report("Tracer-Cloud/opensre#2748")
+@pytest.mark.report("ethereum/trinity#1335")
+def test_ctrl_c_while_the_command_line_is_imported_ends_it_with_130_and_no_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.req("L16")
+@pytest.mark.parametrize("name", ["serve", "acp"])
+def test_a_server_that_a_user_starts_says_what_it_waits_for_and_ends_at_ctrl_c(
+    name: str, tmp_path: Path
+) -> None:
+    with PseudoTerminal(command(name), cwd=tmp_path, environ=environment(tmp_path)) as shown:
+        shown.until(f"agent-ls {name}: ")
+        shown.until("Ctrl-C ends this command.")
+        shown.type("\x03")
+        assert shown.exit_code() == 130
+    assert "Traceback" not in shown.printed

@@ -237,6 +237,20 @@ def test_invalid_arguments_are_named_and_the_command_ends_with_2(
     assert word in done.err and "Traceback" not in done.err
 
 
+@pytest.mark.req("H2")
+def test_the_id_of_a_killed_run_is_on_standard_error(project: Path) -> None:
+    os.mkfifo(project / "started")
+    call = ToolCall("shell", {"command": "echo go > started; sleep 300", "timeout_ms": 600000})
+    with AnthropicServer([[call], "Where were we?"]) as server:
+        environ = environment(project.parent / "home", **provider_variables(server))
+        process = start("exec", "--mode", "full", "wait", cwd=project, environ=environ)
+        (project / "started").read_text()  # blocks until the command has started
+        process.kill()
+        (line,) = finish(process).err.splitlines()
+        again = run("exec", "--resume", line.split()[-1], "go on", cwd=project, environ=environ)
+    assert line.startswith("session s-") and again.code == 0, again
+
+
 @pytest.mark.req("H2", "L16", "T5")
 def test_interrupted_exec_ends_the_processes_of_its_command_and_can_be_resumed(project: Path) -> None:
     started = project / "started"

@@ -10,10 +10,12 @@ import pytest
 import agent_ls
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.library.sessions import call, options
-from tests.support.commands import environment, provider_variables, run
+from tests.support.commands import command, environment, provider_variables, run
 from tests.support.fake_provider import FakeProvider
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.pseudo_terminal import PseudoTerminal
 
+PROMPT = "[n]o, or type the reason for denying: "
 PROPOSED = call("write_file", file_path="made", content="x\n")
 ASKED = call("shell", command="touch made")
 
@@ -63,3 +65,21 @@ async def test_exec_resume_trusts_the_folder_of_a_turn_that_waits_for_trust_only
         done = run(*arguments, cwd=tmp_path / "project", environ=environ)
     assert "Second." in done.out, done
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["made"] * bool(flags)
+
+
+@pytest.mark.req("H7", "H13", "X8")
+async def test_exec_resume_asks_nobody_about_a_waiting_call_that_the_mode_of_the_run_refuses(
+    tmp_path: Path,
+) -> None:
+    given = options(tmp_path, FakeProvider([ASKED]), answers_later=True)
+    async with agent_ls.open_session(**given) as session:
+        async for event in session.run("go"):
+            if event.kind == "approval_requested":
+                break
+    with AnthropicServer(["Continued.", "Second."]) as server:
+        environ = environment(tmp_path, **provider_variables(server))
+        argv = command("exec", "--ask", "--mode", "plan", "--resume", session.id, "and now?")
+        with PseudoTerminal(argv, cwd=tmp_path / "project", environ=environ) as shown:
+            assert shown.exit_code() == 3
+            assert "Second." in shown.printed and PROMPT not in shown.printed
+    assert not list((tmp_path / "project").iterdir())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import environment, provider_variables, run
+from tests.support.commands import command, environment, provider_variables, run
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
 
 pytestmark = pytest.mark.req("H23")
@@ -61,3 +62,37 @@ def test_exec_worktree_refuses_a_folder_that_is_not_in_a_git_repository(tmp_path
 
     assert done.code == 2
     assert "a git repository" in done.err and "git init" in done.err
+
+
+@pytest.mark.report("anomalyco/opencode#22477")
+@pytest.mark.parametrize("options", [(), ("--worktree",)], ids=["folder", "worktree"])
+@pytest.mark.parametrize("is_linked", [False, True], ids=["main", "linked"])
+def test_a_run_in_a_hook_leaves_the_index_of_the_commit(
+    tmp_path: Path, options: tuple[str, ...], is_linked: bool
+) -> None:
+    project = main = repository(tmp_path / "project")
+    if is_linked:
+        project = tmp_path / "linked"
+        subprocess.run(["git", "worktree", "add", "-q", str(project)], cwd=main, check=True)
+    hook = main / ".git/hooks/pre-commit"
+    words = [*command("exec", "review it", "--trust", "--mode", "full", *options)]
+    hook.write_text(f"#!/bin/sh\nexec {shlex.join(words)} >{tmp_path}/out 2>&1\n")
+    hook.chmod(0o755)
+    (project / "a.txt").write_text("two\n")
+    (project / "untracked.txt").write_text("mine\n")
+    calls = [
+        [EDIT],
+        [ToolCall("shell", {"command": "git status --short; git worktree list; mv untracked.txt moved.txt"})],
+    ]
+    with AnthropicServer([*calls, "Done."]) as server:
+        environ = environment(tmp_path / "home", **provider_variables(server))
+        who = ["-c", "user.name=Jo", "-c", "user.email=jo@example.org"]
+        subprocess.run(["git", *who, "commit", "-qam", "all"], cwd=project, check=True, env=environ)
+    assert "Done." in (tmp_path / "out").read_text()
+    state = subprocess.run(
+        ["git", "show", "--stat=80", "--format="], cwd=project, check=True, capture_output=True, text=True
+    )
+    assert state.stdout.split("\n")[0].split() == ["a.txt", "|", "2", "+-"] and "made" not in state.stdout
+    subprocess.run(["git", "fsck", "--strict"], cwd=project, check=True, capture_output=True)
+    status = subprocess.run(["git", "status", "--short"], cwd=project, capture_output=True, text=True).stdout
+    assert sorted(status.split("\n")) == ["", "?? made.txt", "?? moved.txt"]

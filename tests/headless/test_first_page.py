@@ -42,6 +42,8 @@ def test_without_a_command_a_page_is_printed_that_names_all_commands(
         ("session", "agent-ls sessions"),
         ("completion", "agent-ls completions"),
         ("zzzz", "lists the commands"),
+        ("foo", "lists the commands"),
+        ("chat", "agent-ls exec --ask"),
         ("fix the failing test", "agent-ls exec"),
     ],
 )
@@ -50,6 +52,13 @@ def test_unknown_command_is_refused_with_the_nearest_one(name: str, hint: str, t
     assert done.code == 2 and not done.out
     first, second = done.err.splitlines()
     assert name in first and hint in second
+
+
+def test_help_pages_break_no_command_and_no_path_in_two(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", COLUMNS="40")
+    for words in (("completions", "--help"), ("models", "--help"), ("demo", "--help")):
+        done = run(*words, cwd=tmp_path, environ=environ)
+        assert not [line for line in done.out.splitlines() if line.endswith("-")], done.out
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -88,3 +88,22 @@ def test_a_command_in_a_deleted_folder_says_what_to_do(project: Path, arguments:
     done = subprocess.run(words, cwd=gone, env=environ, capture_output=True, text=True, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
     assert "change to a folder that exists" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["trust add", "keys set anthropic", "mcp add x -- y"])
+def test_what_cannot_be_stored_names_the_state_folder(words: str, project: Path) -> None:
+    (project.parent / "file").write_text("")
+    state = project.parent / "file" / "state"
+    environ = environment(project.parent, AGENT_LS_STATE_DIR=str(state))
+    done = subprocess.run(
+        command(*words.split()),
+        cwd=project,
+        env=environ,
+        input="sk-key\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    first, second = done.stderr.splitlines()
+    assert done.returncode == 1 and first.startswith(f"agent-ls {words.split()[0]}: "), done
+    assert str(state) in second and str(project) not in first

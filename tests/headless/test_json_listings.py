@@ -15,6 +15,7 @@ pytestmark = pytest.mark.req("H13")
 LISTINGS = {
     "models": ({"provider", "problem", "models"}, True),
     "keys list": ({"provider", "location"}, True),
+    "docs": ({"page", "title", "path"}, True),
     "hooks": ({"origin", "state", "description"}, True),
     "skills": ({"name", "kind", "description", "path"}, True),
     "trust list": ({"path", "trust", "decided"}, True),
@@ -47,3 +48,27 @@ def test_a_listing_as_json_has_one_object_per_line(listing: str, tmp_path: Path)
     assert done.code == 0, done
     assert bool(rows) is has_rows and all(names <= set(row) for row in rows), done
     assert '"k"' not in done.out
+
+
+@pytest.mark.parametrize("json_option", [(), ("--json",)])
+@pytest.mark.parametrize(
+    "listing, file",
+    [
+        ("skills", "skills/greet/SKILL.md"),
+        ("skills", "agents/scout.md"),
+        ("hooks", "hooks.json"),
+        ("tools", "tools.yaml"),
+        ("mcp list", "mcp.json"),
+    ],
+)
+def test_a_listing_that_names_a_problem_fails(
+    listing: str, file: str, json_option: tuple[str, ...], tmp_path: Path
+) -> None:
+    environ = environment(tmp_path / "home")
+    path = Path(environ["AGENT_LS_STATE_DIR"]) / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("---\nname: [\n---\n")
+
+    done = run(*listing.split(), *json_option, cwd=tmp_path, environ=environ)
+
+    assert done.code == 1 and path.name in done.err, done

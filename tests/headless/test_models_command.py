@@ -57,7 +57,7 @@ def test_a_chosen_model_is_used_by_new_sessions_until_it_is_forgotten(tmp_path: 
     with ChatServer(["I am qwen."]) as local:
         local.listed = LISTED
         environ = environment(tmp_path, LMSTUDIO_BASE_URL=local.base_url)
-        assert run("models", "--use", "lmstudio", cwd=tmp_path, environ=environ).code == 1
+        assert run("models", "--use", "lmstudio", cwd=tmp_path, environ=environ).code == 2
         chosen = run("models", "--use", "lmstudio/qwen", cwd=tmp_path, environ=environ)
         assert "use lmstudio/qwen" in chosen.out
         done = run("exec", "--json", "hi", cwd=tmp_path, environ=environ)
@@ -113,6 +113,6 @@ def test_an_unknown_provider_is_named_with_the_known_ones_and_no_traceback(
         command(*words), input="k\n", cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
         timeout=240, check=False,
     )  # fmt: skip
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 2
     assert "nobody" in done.stderr

@@ -132,7 +132,7 @@ def test_output_to_a_full_disk_gives_a_one_line_error_and_exit_code_1(
 def in_shell(folder: Path, target: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command with a redirection of the shell, which can close an output."""
     return subprocess.run(
-        ["/bin/sh", "-c", f'exec "$@" {target}', "sh", *command(*words)],
+        ["bash", "-c", f'exec "$@" {target}', "bash", *command(*words)],
         cwd=folder,
         env=environment(folder),
         capture_output=True,
@@ -160,6 +160,15 @@ def test_exit_code_is_1_if_neither_output_nor_the_error_message_can_be_written(
 ) -> None:
     done = in_shell(tmp_path, target, "sessions")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
+@pytest.mark.req("R5")
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is of Linux")
+@pytest.mark.parametrize("target", ["2>/dev/full", "2>&-", "2> >(true)"])
+def test_a_command_does_its_work_if_only_its_messages_cannot_be_written(target: str, tmp_path: Path) -> None:
+    done = in_shell(tmp_path, target, "exec", "--json", "--provider", "walkthrough", "go")
+    assert done.returncode == 0
+    assert json.loads(done.stdout.splitlines()[-1])["kind"] == "session_end"
 
 
 @pytest.mark.req("R5")

@@ -266,6 +266,11 @@ def test_hooks_and_mcp_servers_are_not_started_for_a_remote_place_and_one_warnin
         assert words in notices[0]["message"], notices
 
 
-def test_a_remote_place_without_hooks_and_mcp_servers_gives_no_warning(places: Places) -> None:
+@pytest.mark.parametrize("has_file", [False, True], ids=["no file", "a file without servers"])
+def test_a_remote_place_without_hooks_and_mcp_servers_gives_no_warning(
+    has_file: bool, places: Places
+) -> None:
+    if has_file:  # `agent-ls mcp remove` leaves it
+        write(places.home / "state", {"mcp.json": '{"mcpServers": {}}'})
     done, _ = places.play(["Done."])
     assert not [event for event in done.of_kind("warning") if event["code"] == "place"], done

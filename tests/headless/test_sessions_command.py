@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def test_a_stored_session_is_listed_shown_exported_and_deleted(tmp_path: Path) -
     project, environ, session_id = stored(tmp_path)
 
     listed = run("sessions", cwd=project, environ=environ)
+    assert re.search(rf"{session_id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  ", listed.out)
     assert session_id in listed.out and "fix it" in listed.out
     (facts,) = map(
         json.loads, run("sessions", "list", "--json", cwd=project, environ=environ).out.splitlines()

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_ls.cli.first_page import OTHER_NAMES, unknown_command
+from agent_ls.cli.first_page import unknown_command
 from agent_ls.cli.main import COMMANDS, build_parser
+from agent_ls.cli.other_words import OTHER_COMMANDS
 from tests.docs.pages import nodes
 from tests.test_messages import sources, text_of
 
@@ -58,8 +59,8 @@ def test_a_wrong_suggestion_is_found() -> None:
     assert find_problem("sessions exprt") and find_problem("exec --reprot") and find_problem("exprt")
 
 
-@pytest.mark.parametrize("name", OTHER_NAMES)
+@pytest.mark.parametrize("name", OTHER_COMMANDS)
 def test_other_names_of_what_commands_do_lead_to_the_command(name: str) -> None:
     assert name not in COMMANDS
     said = unknown_command(name, COMMANDS)
-    assert OTHER_NAMES[name] in said and not find_problem(OTHER_NAMES[name])
+    assert OTHER_COMMANDS[name] in said and not find_problem(OTHER_COMMANDS[name])

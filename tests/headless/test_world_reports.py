@@ -19,6 +19,7 @@ from tests.support.reports import reported
 pytestmark = pytest.mark.req("H13")
 
 
+@pytest.mark.report("earendil-works/pi#5571")
 @pytest.mark.report("openai/codex#27019")
 @pytest.mark.report("openai/codex#20919")
 @pytest.mark.parametrize("words", [("--json", "do it"), ("do it",), ("--mode", "full", "do it")])

@@ -264,6 +264,9 @@ print(said, len(loops))
 """
 
 
+@pytest.mark.report("googleapis/mcp-toolbox-sdk-python#468")
+@pytest.mark.report("modal-labs/synchronicity#71")
+@pytest.mark.report("Azure/azure-iot-sdk-python#1260")
 @pytest.mark.req("H13")
 def test_threads_that_open_the_first_sessions_at_once_share_one_event_loop(tmp_path: Path) -> None:
     assert finish(TOGETHER, tmp_path)[:2] == (0, "['One.', 'One.', 'One.', 'One.'] 1\n")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import anyio
 import pytest
 
 import agent_ls
+from agent_ls.llm import Request, StreamEvent
 from agent_ls.llm.errors import OverloadedError
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, Gate, error, text
+from tests.support.git import git
 
 pytestmark = pytest.mark.req("H13", "H2")
 
@@ -62,6 +66,34 @@ async def test_a_session_that_is_not_stored_cannot_be_copied(tmp_path: Path) -> 
         with pytest.raises(agent_ls.AppError) as caught:
             await session.fork()
     assert "state_dir" in caught.value.hint
+
+
+@pytest.mark.parametrize("is_copy", [True, False])
+async def test_a_session_of_the_folder_itself_is_not_resumed_in_a_worktree(
+    tmp_path: Path, is_copy: bool
+) -> None:
+    model = FakeProvider([text("One.")])
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        await session.ask("first")
+        resumed = await session.fork() if is_copy else session.id
+    with pytest.raises(agent_ls.BadChoiceError, match="worktree") as caught:
+        await agent_ls.open_session(**options(tmp_path, model, resume=resumed, worktree="head"))
+    assert "new session" in caught.value.hint
+
+
+async def test_a_session_of_a_worktree_is_resumed_in_it_with_and_without_the_argument(tmp_path: Path) -> None:
+    model = FakeProvider([text("One."), text("Two."), text("Three.")])
+    given = options(tmp_path, model, trusted=True)
+    project = tmp_path / "project"
+    git(project, "init", "--quiet")
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "Begin")
+    async with agent_ls.open_session(**given, worktree="head") as session:
+        await session.ask("first")
+    given["resume"] = session.id
+    for more in ({}, {"worktree": "head"}):
+        async with agent_ls.open_session(**given | more) as session:
+            await session.ask("next")
+            assert await session.bring_changes() == []
 
 
 async def test_a_message_starts_a_turn_steers_it_and_starts_the_next_one(tmp_path: Path) -> None:
@@ -146,3 +178,54 @@ async def test_a_limit_of_a_copy_counts_only_what_the_copy_spends(tmp_path: Path
         assert (reached.value.reason, session.cost_usd) == ("limit", 1.5)
     async with open_one(again) as session:
         assert await session.ask("third") == "One."
+
+
+class Billed(agent_ls.ScriptedModel):
+    """Reports its cost, unless a call is cut."""
+
+    def __init__(self) -> None:
+        usage = agent_ls.Usage(input_tokens=10, output_tokens=5, reported_cost_usd=0.5)
+        super().__init__("One.", "Two.", usage=usage)
+        self.waits = False
+        self.has_begun = asyncio.Event()
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        async for event in super().stream(request):
+            yield event
+            if self.waits:
+                self.has_begun.set()
+                await asyncio.Event().wait()
+
+
+@pytest.mark.req("H18")
+async def test_a_cost_limit_counts_known_costs_after_a_cut_call_and_a_resume(tmp_path: Path) -> None:
+    def open_one(resume: str = "") -> agent_ls.SessionOpening:
+        given = options(tmp_path, model, settings={"limits": {"costUsdPerSession": 0.9}})
+        given |= {"provider": "own", "adapters": {"own": model}}  # without published prices
+        return agent_ls.open_session(**given, resume=resume)
+
+    model = Billed()
+    async with open_one() as session:
+        await session.ask("first")
+        model.waits = True
+        session.send("second")
+        await model.has_begun.wait()
+        session.interrupt()
+        async for event in session.events(since=0):
+            if isinstance(event, agent_ls.ProcessingEnd) and event.reason == "interrupted":
+                break
+        assert (session.cost_usd, session.known_cost_usd) == (None, 0.5)
+        copy = await session.fork()
+    model = Billed()
+    async with open_one(session.id) as session:
+        assert (session.cost_usd, session.known_cost_usd) == (None, 0.5)
+        await session.ask("third")
+        with pytest.raises(agent_ls.TurnFailedError) as reached:
+            await session.ask("fourth")
+        assert (reached.value.reason, session.known_cost_usd) == ("limit", 1.0)
+    model = Billed()
+    async with open_one(copy) as session:
+        assert await session.ask("third") == "One."
+        assert session.known_cost_usd == 1.0
+    listed = {it.id: it for it in await agent_ls.list_sessions(state_dir=tmp_path / "state")}
+    assert {(listed[id_].cost_usd, listed[id_].known_cost_usd) for id_ in (session.id, copy)} == {(None, 1.0)}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from tests.docs.examples import library_text
 from tests.docs.pages import ROOT, read
 from tests.support.commands import DEADLINE_S, environment
 from tests.support.loopback import Answer, AnthropicServer, ToolCall
@@ -120,7 +121,7 @@ TASKS = {
 
 
 def test_every_example_program_has_a_test_run_and_is_listed_in_docs_library() -> None:
-    page = read("docs/library.md")
+    page = library_text()
     assert {*RUNS, *SERVED} == set(EXAMPLES)
     assert [name for name in EXAMPLES if f"examples/{name}" not in page] == []
     assert [name for name in EXAMPLES if len(read(f"examples/{name}").splitlines()) >= 80] == []

@@ -15,6 +15,7 @@ import agent_ls
 from agent_ls.sessions.stored.archive import ExportFormat
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.wire_schema import misfit, schema, whole
 
 pytestmark = pytest.mark.req("H13")
 
@@ -62,3 +63,17 @@ async def test_the_command_line_finds_the_sessions_of_a_program_in_its_state_fol
     assert found.returncode == 0 and "Done." in found.stdout and session.id in exported
     lost = run(AGENT_LS_STATE_DIR=str(tmp_path / "other"))
     assert lost.returncode != 0 and "AGENT_LS_STATE_DIR" in lost.stderr
+
+
+async def test_events_of_a_program_and_of_an_export_fit_the_published_schema(tmp_path: Path) -> None:
+    model = FakeProvider([call("write_file", file_path="made", content="x\n"), text("Done.")])
+    async with agent_ls.open_session(**options(tmp_path, model, mode="edits", trusted=True)) as session:
+        read = session.events(since=0)
+        (turn,) = {event.turn_id for event in [it async for it in session.run("go")] if event.turn_id}
+        await session.review("undo")
+        await session.roll_back(turn)
+        exported = [json.loads(line) for line in (await session.export("jsonl")).splitlines()]
+    events = [event.as_json() async for event in read]
+    published = whole(schema()["printedEvent"])
+    assert {"file_change", "hunk_state", "reverted"} <= {event["kind"] for event in exported}
+    assert [found for event in (*events, *exported) if (found := misfit(event, published))] == []

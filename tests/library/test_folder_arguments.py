@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 import agent_ls
@@ -117,3 +119,20 @@ async def test_resume_refuses_another_folder_and_a_deleted_one(tmp_path: Path) -
     given["folder"].rmdir()
     with pytest.raises(BadChoiceError):
         await agent_ls.open_session(**given, resume=session.id)
+
+
+async def test_a_session_of_a_moved_folder_goes_on_after_the_command_that_the_error_names(
+    tmp_path: Path,
+) -> None:
+    given = options(tmp_path, agent_ls.ScriptedModel("Hello.", "Again."))
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("go")
+    given["folder"] = given["folder"].rename(tmp_path / "the new place")
+    with pytest.raises(BadChoiceError) as moved:
+        await agent_ls.open_session(**given, resume=session.id)
+    variable, program, *arguments = shlex.split(moved.value.hint.split("`")[1])
+    assert program == "agent-ls"
+    name, _, state = variable.partition("=")
+    await anyio.run_process([sys.executable, "-m", "agent_ls", *arguments], env=os.environ | {name: state})
+    async with agent_ls.open_session(**given, resume=session.id) as session:
+        assert await session.ask("on") == "Again."

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import inspect
 import json
+import logging
 import math
 import sys
 import threading
@@ -15,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
+import anyio.to_thread
 import pydantic
 import pytest
 
@@ -22,6 +26,7 @@ import agent_ls
 from agent_ls.llm import ToolResultPart
 from agent_ls.tools.registry import generate_schema
 from tests.library.sessions import call, options
+from tests.support.commands import DEADLINE_S
 from tests.support.fake_provider import FakeProvider, text
 from tests.support.tool_calls import ToolCalls
 
@@ -211,6 +216,67 @@ async def test_a_plain_function_runs_in_a_thread(tmp_path: Path) -> None:
     assert end.output == "done" and threads != [threading.get_ident()]
 
 
+class Counter:
+    """Counts the calls that run, and those that ran at the same time as another."""
+
+    def __init__(self, wait_s: float) -> None:
+        self.running = self.most = 0
+        self.wait_s = wait_s
+        self.meeting = threading.Barrier(2)
+
+    def count(self) -> str:
+        """Counts."""
+        self.running += 1
+        self.most = max(self.most, self.running)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            self.meeting.wait(self.wait_s)
+        self.running -= 1
+        return "ok"
+
+    def other(self) -> str:
+        """Counts too."""
+        return self.count()
+
+
+async def test_the_plain_functions_of_a_session_run_one_after_another(tmp_path: Path) -> None:
+    counter = Counter(0.2)
+    tools = [agent_ls.tool(counter.count), agent_ls.tool(counter.other)]
+    await outputs(tmp_path, tools, [call("count"), call("other")] * 3)
+    assert counter.most == 1
+
+
+async def test_plain_functions_run_in_parallel_on_demand(tmp_path: Path) -> None:
+    counter = Counter(DEADLINE_S)
+    tools = [agent_ls.tool(parallel=True)(counter.count), agent_ls.tool(parallel=True)(counter.other)]
+    await outputs(tmp_path, tools, [call("count"), call("other")])
+    assert not counter.meeting.broken, "each waited until the other ran"
+
+
+async def test_a_function_that_hangs_after_an_interrupt_does_not_stop_others(tmp_path: Path) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    @agent_ls.tool
+    def hang() -> str:
+        """Hangs."""
+        begun.set()
+        end.wait(DEADLINE_S)
+        return "late"
+
+    counter = Counter(0)
+    model = FakeProvider([call("hang"), call("count"), text("Done.")])
+    given = options(tmp_path, model, tools=[hang, agent_ls.tool(counter.count)], mode="full")
+    async with agent_ls.open_session(**given) as session:
+        session.send("go")
+        await anyio.to_thread.run_sync(begun.wait)
+        session.interrupt()
+        async for event in session.events():
+            if isinstance(event, agent_ls.ProcessingEnd):
+                break
+        ends = [it async for it in session.run("go on") if isinstance(it, agent_ls.ToolCallEnd)]
+        end.set()
+    assert [it.output for it in ends] == ["ok"]
+
+
 def test_a_method_read_from_its_class_is_refused_with_the_next_step() -> None:
     with pytest.raises(TypeError, match="docstring"):
 
@@ -231,7 +297,7 @@ async def test_an_unbound_method_in_tools_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_async", [True, False], ids=["async", "plain"])
-async def test_a_tool_that_raises_tells_the_model_and_prints_nothing(
+async def test_a_tool_that_raises_tells_the_model_and_logs_its_traceback_once(
     tmp_path: Path, is_async: bool, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     @agent_ls.tool
@@ -244,10 +310,11 @@ async def test_a_tool_that_raises_tells_the_model_and_prints_nothing(
         """Fails."""
         raise LookupError("no such shelf")
 
-    (end,) = await outputs(tmp_path, [fail if is_async else fail_plain], call("fail"))
+    end, _ = await outputs(tmp_path, [fail if is_async else fail_plain], call("fail"), call("fail"))
     assert end.is_error and end.error_kind == "internal" and "LookupError: no such shelf" in end.output
     assert capfd.readouterr() == ("", "")
-    assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
+    (logged,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert logged.levelno == logging.WARNING and logged.exc_info and logged.exc_info[0] is LookupError
 
 
 async def test_missing_programs_of_tool_packs_are_an_event_of_the_first_turn(

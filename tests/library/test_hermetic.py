@@ -82,12 +82,6 @@ async def wait_for_removals() -> None:
             await anyio.to_thread.run_sync(thread.join)
 
 
-async def make_repository(folder: Path) -> None:
-    who = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
-    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "first"]):
-        await anyio.run_process(["git", *words], cwd=folder)
-
-
 PERSONAL = ("foreign-skill", "shared-skill", "own-skill", "likes tabs", "lint_all")
 
 
@@ -127,19 +121,10 @@ async def test_a_session_that_is_not_stored_leaves_nothing(tmp_path: Path, memor
     assert not list(state_folder().glob("**/sessions/*"))
 
 
-async def test_a_worktree_of_a_session_that_is_not_stored_leaves_the_repository_as_it_was(
-    tmp_path: Path,
-) -> None:
-    await make_repository(tmp_path)
-    model = FakeProvider([call("write_file", file_path="new.txt", content="x\n"), text("Done.")])
-    given: dict[str, Any] = {"provider": "anthropic", "adapters": {"anthropic": model}, "stored": False}
-    async with agent_ls.open_session(
-        tmp_path, worktree="head", mode="full", trusted=True, **given
-    ) as session:
-        await session.ask("go")
-        assert list((tmp_path / ".git" / "worktrees").iterdir())
-    assert not list((tmp_path / ".git" / "worktrees").glob("*"))
-    assert (tmp_path / "new.txt").read_text() == "x\n"
+async def test_a_worktree_is_refused_where_its_changes_would_not_be_stored(tmp_path: Path) -> None:
+    with pytest.raises(agent_ls.AppError) as caught:
+        agent_ls.open_session(tmp_path, stored=False, worktree="head")
+    assert "state_dir" in caught.value.hint
 
 
 KILLED = """
@@ -152,7 +137,7 @@ async def main(memory, folder):
     opening.MEMORY = Path(memory)
     model = agent_ls.ScriptedModel("One.")
     session = await agent_ls.open_session(
-        folder, provider="test", adapters={"test": model}, stored=False, worktree="head", trusted=True
+        folder, provider="test", adapters={"test": model}, stored=False, trusted=True
     )
     await session.ask("go")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -169,13 +154,10 @@ async def test_what_a_killed_program_did_not_store_is_removed_by_the_next_sessio
     project, other = tmp_path / "project", tmp_path / "other"
     for folder in (project, other / "deep"):
         folder.mkdir(parents=True)
-    await make_repository(project)
     await anyio.run_process([sys.executable, "-c", KILLED, str(memory), str(project)], check=False)
     (left,) = stores(memory)
-    assert list((left / "workspaces").rglob("log.jsonl")) and list((project / ".git/worktrees").iterdir())
+    assert list((left / "workspaces").rglob("log.jsonl"))
     (memory / f"{opening.LOG_PREFIX}link").symlink_to(other)
-    (memory / f"{opening.LOG_PREFIX}linked").mkdir()
-    (memory / f"{opening.LOG_PREFIX}linked" / "worktrees").symlink_to(other)
 
     model = FakeProvider([text("One."), text("Two.")])
     given: dict[str, Any] = {"provider": "anthropic", "adapters": {"anthropic": model}, "stored": False}
@@ -184,7 +166,6 @@ async def test_what_a_killed_program_did_not_store_is_removed_by_the_next_sessio
         assert len(stores(memory)) == 2
         assert await first.ask("go") == "One." and await first.calls() == ()
     assert not left.exists() and (other / "deep").exists()
-    assert not list((project / ".git" / "worktrees").glob("*"))
 
 
 async def test_the_log_of_a_session_that_is_not_stored_is_closed_to_other_users(

@@ -110,7 +110,7 @@ async def test_resuming_what_is_not_stored_names_the_two_arguments(tmp_path: Pat
 
 def test_the_hints_name_what_exists() -> None:
     for kind, hint in HINTS.items():
-        for name in ("follow_up", "interrupt", "pending", "bring_changes", "configure", "is_busy"):
+        for name in ("follow_up", "interrupt", "pending", "bring_changes", "configure", "wait_until_idle"):
             assert name not in hint or hasattr(agent_ls.AgentSession, name), kind
     given = {*inspect.signature(agent_ls.open_session).parameters}
     assert {"state_dir", "personal", "adapters"} <= given

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,3 +68,23 @@ async def test_an_effort_that_the_model_does_not_know_is_refused_with_the_known_
         with pytest.raises(agent_ls.AppError):
             await session.configure(effort=effort)
         await session.configure(effort="low")
+
+
+@pytest.mark.req("P1")
+@pytest.mark.parametrize("name", ["compaction", "titles", "subagents", "suggestions", "fallbacks"])
+async def test_an_unknown_provider_of_another_model_is_found_before_its_first_use(
+    tmp_path: Path, name: str
+) -> None:
+    def models(model: str) -> dict[str, Any]:
+        return {"models": {name: [model] if name == "fallbacks" else model}}
+
+    given = options(tmp_path, agent_ls.ScriptedModel("Hi.")) | {"stored": False, "state_dir": None}
+    given["adapters"] |= {"own": agent_ls.ScriptedModel("Hi.")}
+    with pytest.raises(agent_ls.BadChoiceError) as refused:
+        await agent_ls.open_session(**given, settings=models("anthrpic/x"))
+    assert name in str(refused.value) and "own" in refused.value.hint
+    for known in ("own/x", "gemini/x", "walkthrough/x"):
+        async with agent_ls.open_session(**given, settings=models(known)) as session:
+            with pytest.raises(agent_ls.BadChoiceError):
+                await session.configure(settings=models("anthrpic/x"))
+            await session.configure(settings=models("own/y"))

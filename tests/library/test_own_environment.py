@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 import agent_ls
@@ -108,3 +109,62 @@ async def test_a_turn_goes_on_after_a_command_that_does_not_end(
         ends = [event async for event in session.run("go") if isinstance(event, agent_ls.ToolCallEnd)]
         said = await session.ask("again")
     assert ([end.error_kind for end in ends], said) == (["shell_timeout"], "Two.")
+
+
+class Counted(agent_ls.BasicEnvironment):
+    """Counts how often it is asked for its files."""
+
+    asked = 0
+
+    async def files(self) -> dict[str, bytes]:
+        self.asked += 1
+        return {"a.txt": b"%d" % self.asked}
+
+
+async def test_an_environment_is_asked_once_for_its_files_when_a_message_begins(tmp_path: Path) -> None:
+    place = Counted()
+    model = FakeProvider([text("One."), text("Two."), call("read_file", file_path="a.txt"), text("Three.")])
+    given = options(tmp_path, model, environment=place, trusted=True)
+    async with agent_ls.open_session(**given) as session:
+        for word in ("one", "two"):
+            before = place.asked
+            await session.ask(word)
+            assert place.asked == before + 1
+        before = place.asked
+        await session.ask("three")
+        (record,) = await session.calls()
+        assert (
+            place.asked <= before + 4
+        )  # the message, the call, and the instructions of the folder of the file
+        assert str(before + 2) in record.output  # the call reads the files as they are
+
+
+async def steps_of_another_task(tmp_path: Path, said: str) -> int:
+    """Return how often another task ran between the end of a command that printed `said` and the end of its call."""
+    steps = 0
+    ended: list[int] = []
+
+    async def step() -> None:
+        nonlocal steps
+        while True:
+            steps += 1
+            await anyio.lowlevel.checkpoint()
+
+    async def run(command: str, options: CommandOptions, on_output: OutputSink | None) -> ExecResult:
+        ended.append(steps)
+        return ExecResult(stdout=said, stderr="", output=said, exit_code=0, timed_out=False, duration_ms=5)
+
+    place = agent_ls.MemoryEnvironment({}, run_command=run)
+    model = FakeProvider([call("shell", command="make"), text("Done.")])
+    given = options(tmp_path, model, environment=place, mode="full", trusted=True)
+    async with agent_ls.open_session(**given) as session, anyio.create_task_group() as group:
+        group.start_soon(step)
+        ended += [steps async for event in session.run("go") if isinstance(event, agent_ls.ToolCallEnd)]
+        group.cancel_scope.cancel()
+    return ended[1] - ended[0]
+
+
+async def test_a_long_output_of_a_command_does_not_block_the_event_loop(tmp_path: Path) -> None:
+    line = "a line of text\n"
+    short = await steps_of_another_task(tmp_path, line)
+    assert await steps_of_another_task(tmp_path, line * 600_000) > short + 100

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import AsyncGenerator
+import threading
+import time
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import pytest
 
 import agent_ls
 from agent_ls.llm import (
     FinishReason,
+    Price,
     RateLimitError,
     ReasoningDelta,
     StreamEvent,
@@ -23,12 +29,16 @@ from agent_ls.llm import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallPart,
+    ToolCallStart,
     Usage,
 )
-from agent_ls.llm.messages import Role
+from agent_ls.llm.messages import Role, TextPart
+from agent_ls.llm.requests import Request
+from agent_ls.own_code import BLOCKED_S
 from agent_ls.services.errors import BadChoiceError
 from tests.library.sessions import call, options
 from tests.support.fake_provider import FakeProvider, text
+from tests.support.sessions import DEADLINE_S
 
 pytestmark = pytest.mark.req("H13", "P1")
 
@@ -98,6 +108,15 @@ async def test_tools_of_one_session_do_not_appear_in_the_next_session_with_the_s
             assert session.tools == expected
 
 
+async def test_the_price_of_a_profile_counts_for_the_provider_of_a_program(tmp_path: Path) -> None:
+    model = agent_ls.ScriptedModel("Yes.", usage=agent_ls.Usage(1_000_000, 1_000_000))
+    made = agent_ls.create_profile("compatible", "m", price=Price.of([2, 3]))
+    given = own(tmp_path, FakeProvider(), profiles={"mine": made}) | {"adapters": {"mine": model}}
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("Hi")
+        assert session.cost_usd == 5
+
+
 async def test_a_built_in_profile_can_be_the_base_of_a_custom_profile(tmp_path: Path) -> None:
     model = FakeProvider([text("Yes.")])
     given = own(tmp_path, model, profiles={"mine": lambda name: agent_ls.create_profile("openai", name)})
@@ -158,6 +177,7 @@ def costing(cost_usd: float) -> Usage:
 
 WRONG_VALUE: Any = 5
 GOOD_END = StreamFinish(FinishReason("stop"), Usage(), {})
+CALLS_END = StreamFinish(FinishReason("tool_calls"), Usage(), {})
 WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
     "TextDelta.text": (TextStart(0), TextDelta(0, WRONG_VALUE), GOOD_END),
     "StreamFinish.finish_reason": (StreamFinish("stop", None, {}),),  # type: ignore[arg-type]
@@ -172,6 +192,7 @@ WRONG_EVENTS: dict[str, tuple[StreamEvent, ...]] = {
     "without TextStart": (TextDelta(0, "lost"), GOOD_END),
     "without ReasoningStart": (TextStart(0), ReasoningDelta(0, "lost"), GOOD_END),
     "without ToolCallStart": (ToolCallDelta(0, "{}"), GOOD_END),
+    "no ToolCallEnd": (ToolCallStart(0, "c", "read_file"), ToolCallDelta(0, "{}"), CALLS_END),
     "no TextEnd": (TextStart(0), TextDelta(0, "lost"), GOOD_END),
 }  # fmt: skip
 
@@ -187,6 +208,22 @@ async def test_a_wrong_event_of_an_own_provider_is_an_error_that_names_it(tmp_pa
         with pytest.raises(agent_ls.TurnFailedError, match=rf"Odd\.stream: .*{re.escape(named)}"):
             await session.ask("go")
         assert session.state == "IDLE"
+
+
+@pytest.mark.parametrize("events", [(), (TextStart(0), TextDelta(0, "x"), TextEnd(0, TextPart("x")))])
+async def test_an_answer_of_an_own_provider_without_its_end_is_an_error_that_names_it(
+    tmp_path: Path, events: tuple[StreamEvent, ...]
+) -> None:
+    async def stream(self: object, request: object) -> AsyncGenerator[Any]:
+        for event in events:
+            yield event
+
+    model = type("Odd", (FakeProvider,), {"stream": stream})()
+    given = options(tmp_path, model, settings={"retry": {"maxRetries": 0}})
+    async with agent_ls.open_session(**given) as session:
+        with pytest.raises(agent_ls.TurnFailedError) as caught:
+            await session.ask("go")
+    assert "Odd.stream" in str(caught.value) and "StreamFinish" in str(caught.value)
 
 
 @pytest.mark.parametrize("asked_s", [-5, math.nan, math.inf])
@@ -221,3 +258,151 @@ async def test_a_profile_of_a_provider_that_does_not_exist_is_refused(tmp_path: 
     with pytest.raises(BadChoiceError) as refused:
         await agent_ls.open_session(**own(tmp_path, FakeProvider([]), profiles={"mien": profile}))
     assert "mine" in str(refused.value) + refused.value.hint
+
+
+class Blocking(FakeProvider):
+    """A provider whose plain generator waits in a blocking call until the test sets `go_on`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go_on, self.closed = threading.Event(), threading.Event(), threading.Event()
+
+    def stream(self, request: Request) -> Iterator[StreamEvent]:  # type: ignore[override]
+        try:
+            yield TextStart(0)
+            self.begun.set()
+            self.go_on.wait(DEADLINE_S)
+            yield TextDelta(0, "Hello.")
+            yield TextEnd(0, TextPart("Hello."))
+            yield StreamFinish(FinishReason("stop"), Usage(1, 1), {})
+        finally:
+            self.closed.set()
+
+
+async def read_turn(session: agent_ls.AgentSession) -> list[agent_ls.Event]:
+    events: list[agent_ls.Event] = []
+    async for event in session.events(since=0):
+        events.append(event)
+        if isinstance(event, agent_ls.ProcessingEnd):
+            break
+    return events
+
+
+async def test_a_plain_generator_of_a_provider_blocks_no_other_session(tmp_path: Path) -> None:
+    slow = Blocking()
+    async with agent_ls.open_session(**own(tmp_path, slow)) as session:
+        session.send("go")
+        assert await anyio.to_thread.run_sync(slow.begun.wait, DEADLINE_S)
+        async with agent_ls.open_session(**own(tmp_path, FakeProvider([text("Me first.")]))) as other:
+            assert await other.ask("go") == "Me first."
+        slow.go_on.set()
+        events = await read_turn(session)
+    assert [it.text for it in events if isinstance(it, agent_ls.AssistantTextEnd)] == ["Hello."]
+    assert slow.closed.wait(DEADLINE_S)
+
+
+async def test_an_interrupt_does_not_wait_for_a_blocked_generator(tmp_path: Path) -> None:
+    slow = Blocking()
+    async with agent_ls.open_session(**own(tmp_path, slow)) as session:
+        events = session.run("go")
+        assert await anyio.to_thread.run_sync(slow.begun.wait, DEADLINE_S)
+        session.interrupt()
+        ended = [event async for event in events][-1]
+        assert isinstance(ended, agent_ls.ProcessingEnd) and ended.reason == "interrupted"
+        assert not slow.closed.is_set()
+        slow.go_on.set()
+        assert await anyio.to_thread.run_sync(slow.closed.wait, DEADLINE_S)
+
+
+class Sleepy(FakeProvider):
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        time.sleep(BLOCKED_S * 1.1)  # noqa: ASYNC251
+        async for event in super().stream(request):
+            yield event
+
+
+async def test_a_provider_that_blocks_the_event_loop_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with agent_ls.open_session(**own(tmp_path, Sleepy())) as session:
+        await session.ask("go")
+        await session.ask("again")
+    (record,) = [it for it in caplog.records if it.name == "agent_ls.own_code"]
+    assert record.levelname == "WARNING" and "Sleepy.stream" in record.getMessage()
+
+
+@pytest.mark.parametrize("price", ["0.1", -1.0, math.nan, math.inf, True])
+@pytest.mark.parametrize("is_made", [True, False])
+async def test_a_cost_that_is_no_amount_is_refused_when_the_session_is_opened(
+    price: Any, is_made: bool, tmp_path: Path
+) -> None:
+    wrong = replace(profile(), cost_usd=lambda usage: price)
+    given = own(tmp_path, FakeProvider(), profiles={"mine": (lambda model: wrong) if is_made else wrong})
+    with pytest.raises(BadChoiceError, match="cost_usd returned"):
+        async with agent_ls.open_session(**given):
+            pass
+
+
+async def test_a_cost_that_becomes_wrong_later_is_unknown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    prices: Any = iter([0.5, "0.5"])
+    wrong = replace(profile(), cost_usd=lambda usage: next(prices))
+    given = own(tmp_path, FakeProvider([text("Hi.")]), profiles={"mine": wrong})
+    async with agent_ls.open_session(**given) as session:
+        assert await session.ask("go") == "Hi."
+        assert session.cost_usd is None
+    assert any("cost_usd" in it.getMessage() for it in caplog.records)
+
+
+@pytest.mark.parametrize("wrong", [{"resume": "s-none"}, {"without_tools": ["none"]}, {"beside": ["/none"]}])
+async def test_a_session_that_cannot_be_opened_keeps_no_shared_adapter_open(
+    wrong: dict[str, Any], tmp_path: Path
+) -> None:
+    model = Closing()
+    async with agent_ls.open_session(**own(tmp_path, model)) as session:
+        with pytest.raises(agent_ls.AppError):
+            await agent_ls.open_session(**own(tmp_path, model, **wrong))
+        assert not model.closed and await session.ask("go") == "done"
+    assert model.closed
+
+
+class Late:
+    """Begins an answer and does not end it."""
+
+    name = "late"
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        yield TextStart(0)
+        yield TextDelta(0, "So")
+        await anyio.sleep_forever()
+
+    async def complete(self, request: Request) -> agent_ls.llm.Response:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def close(self) -> None:
+        return None
+
+
+class LateInThread(Late):
+    def stream(self, request: Request) -> Iterator[StreamEvent]:  # type: ignore[override]
+        yield TextStart(0)
+        threading.Event().wait()
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["opened with", "configured"])
+@pytest.mark.parametrize("streams", [True, False], ids=["stream", "complete"])
+@pytest.mark.parametrize("kind", [Late, LateInThread])
+async def test_the_total_timeout_of_a_provider_holds_for_an_adapter_of_the_program(
+    tmp_path: Path, kind: type[Late], streams: bool, later: bool
+) -> None:
+    settings: dict[str, Any] = {"providers": {"mine": {"totalTimeoutMs": 50}}, "retry": {"maxRetries": 0}}
+    given = options(tmp_path, kind()) | {"provider": "mine", "adapters": {"mine": kind()}}
+    given["profiles"] = {"mine": lambda model: replace(profile(model), supports_streaming=streams)}
+    async with agent_ls.open_session(**given, settings=None if later else settings) as session:
+        if later:
+            await session.configure(settings=settings)
+        with pytest.raises(agent_ls.TurnFailedError) as failed:
+            await session.ask("go")
+        assert failed.value.kind in ("timeout", "stream_cut")  # the latter after the first words

@@ -29,6 +29,10 @@ class UnprintableError(Exception):
         raise RuntimeError("no text")
 
 
+class Outcome(BaseException):
+    """As `pytest.fail` raises one."""
+
+
 ERRORS: dict[str, Make] = {
     "OSError": lambda: OSError(5, "disk on fire"),
     "KeyError": lambda: KeyError("row 7"),
@@ -40,6 +44,7 @@ ERRORS: dict[str, Make] = {
     "SystemExit": lambda: SystemExit(3),
     "SystemExit: 4": lambda: BaseExceptionGroup("tasks", [SystemExit(4)]),
     "UnprintableError": UnprintableError,
+    "Outcome": Outcome,
 }
 
 
@@ -423,15 +428,25 @@ async def files_of_bytes(self: object) -> Any:
     return {"a.txt": b"hello\n"}
 
 
+class BrokenFiles:
+    async def files(self) -> Any:
+        raise KeyError("row 7")
+
+    async def save(self, changes: object) -> Any:
+        raise KeyError("row 7")
+
+
 def plain_save(self: object, changes: Any) -> Any:
     return None
 
 
 WRONG_FILES: dict[str, tuple[dict[str, Any], str]] = {
-    "plain files": ({"files": plain_files}, "async def files"),
-    "text": ({"files": files_of_text}, "files()['a.txt']: 'hello\\n' is not bytes"),
-    "list": ({"files": a_list}, "files(): a value of the type list"),
-    "plain save": ({"files": files_of_bytes, "save": plain_save}, "async def save"),
+    "plain files": ({"files": plain_files}, "Place.files: it is no async function"),
+    "text": ({"files": files_of_text}, "Place.files: the result['a.txt']: 'hello\\n' is not bytes"),
+    "list": ({"files": a_list}, "Place.files: the result: a value of the type list"),
+    "files raises": ({"files": BrokenFiles.files}, "BrokenFiles.files raised KeyError"),
+    "save raises": ({"files": files_of_bytes, "save": BrokenFiles.save}, "BrokenFiles.save raised KeyError"),
+    "plain save": ({"files": files_of_bytes, "save": plain_save}, "Place.save: it is no async function"),
 }
 
 

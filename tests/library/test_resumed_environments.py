@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,42 @@ async def test_an_environment_with_another_folder_is_refused(tmp_path: Path) -> 
         assert session.id == session_id
 
 
-async def test_a_session_of_this_machine_in_a_wrapper_is_resumed_without_it(tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    session_id = await written(tmp_path, agent_ls.ForwardingEnvironment(agent_ls.LocalEnvironment(project)))
+class OwnLocal(agent_ls.LocalEnvironment):
+    """A class of a program, which may refuse what its base class allows."""
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        agent_ls.ForwardingEnvironment,
+        agent_ls.ReadOnlyEnvironment,
+        lambda local: agent_ls.LoggingEnvironment(agent_ls.ForwardingEnvironment(local), print),
+        lambda local: OwnLocal(local.working_directory()),
+    ],
+)
+async def test_a_session_of_this_machine_in_a_wrapper_is_not_resumed_without_one(
+    wrap: Callable[[agent_ls.LocalEnvironment], agent_ls.ExecutionEnvironment], tmp_path: Path
+) -> None:
+    local = agent_ls.LocalEnvironment(tmp_path)
+    session_id = await written(tmp_path, wrap(local))
+    with pytest.raises(BadChoiceError) as refused:
+        await opening(tmp_path, resume=session_id)
+    assert refused.value.hint
+    async with opening(tmp_path, resume=session_id, environment=wrap(local)) as session:
+        assert session.id == session_id
+
+
+async def test_a_session_of_a_plain_local_environment_is_resumed_without_it(tmp_path: Path) -> None:
+    session_id = await written(tmp_path, agent_ls.LocalEnvironment(tmp_path))
+    async with opening(tmp_path, resume=session_id) as session:
+        assert session.id == session_id
+
+
+async def test_a_stored_session_without_the_mark_of_a_wrapper_is_still_resumed(tmp_path: Path) -> None:
+    session_id = await written(tmp_path, agent_ls.ForwardingEnvironment(agent_ls.LocalEnvironment(tmp_path)))
+    [stored] = (tmp_path / "state").rglob(f"*{session_id}*/*.jsonl")
+    log = stored.read_text()
+    assert ',"ownEnvironment":true' in log
+    stored.write_text(log.replace(',"ownEnvironment":true', ""))
     async with opening(tmp_path, resume=session_id) as session:
         assert session.id == session_id

@@ -118,6 +118,11 @@ async def test_the_methods_of_a_session_name_the_argument_of_a_wrong_type(tmp_pa
     assert asyncio.all_tasks() == before
 
 
+def test_the_error_about_an_adapter_names_the_methods_that_it_does_not_have() -> None:
+    with pytest.raises(agent_ls.AppError, match="no method complete, stream, close"):
+        agent_ls.open_session(adapters={"mine": Odd()})  # type: ignore[dict-item]
+
+
 NESTED: list[tuple[dict[str, Any], str, str]] = [
     ({"tools": [agent_ls.tool]}, "tools[0]", "@agent_ls.tool"),
     ({"adapters": {"mine": Odd()}}, "adapters['mine']", "ProviderAdapter"),

@@ -13,9 +13,9 @@ from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.requests import Request
 from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI
 
-FILES = {
-    "a.png": ImagePart(b"data", "image/png"),
-    "a.JPG": ImagePart(b"data", "image/jpeg"),
+FILES: dict[str, ImagePart | DocumentPart | AudioPart] = {
+    "a.png": ImagePart(b"\x89PNG", "image/png"),
+    "a.JPG": ImagePart(b"\xff\xd8\xff", "image/jpeg"),
     "a.pdf": DocumentPart(b"data", "application/pdf", name="a.pdf"),
     "a.md": DocumentPart(b"data", "text/markdown", name="a.md"),
     "a.wav": AudioPart(b"data", "audio/wav"),
@@ -27,7 +27,7 @@ FILES = {
 async def test_media_type_of_an_attached_file_is_derived_from_the_file_name(
     tmp_path: Path, name: str
 ) -> None:
-    (tmp_path / name).write_bytes(b"data")
+    (tmp_path / name).write_bytes(FILES[name].data or b"")
     assert await load_attachment(tmp_path / name) == FILES[name]
 
 
@@ -49,6 +49,23 @@ async def test_a_file_that_cannot_be_attached_is_refused_with_a_next_step(tmp_pa
         with pytest.raises(ConfigurationError, match=why) as raised:
             await load_attachment(tmp_path / name)
         assert raised.value.hint
+
+
+@pytest.mark.req("U5")
+async def test_an_image_at_a_relative_path_is_read_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shot.png").write_bytes(b"\xff\xd8\xff data")
+    (tmp_path / "text.png").write_bytes(b"no picture")
+    (made,) = await with_files((Message(Role.USER, (ImagePart(url="shot.png"),)),))
+    assert made.parts == (ImagePart(b"\xff\xd8\xff data", "image/jpeg"),)
+    for url in ("text.png", "none.png"):
+        with pytest.raises(ConfigurationError):
+            await with_files((Message(Role.USER, (ImagePart(url=url),)),))
+    for url in ("https://example.com/shot.png", "data:image/png;base64,AAAA", "gs://bucket/shot.png"):
+        message = Message(Role.USER, (ImagePart(url=url),))
+        assert await with_files((message,)) == (message,)
 
 
 @pytest.mark.req("U5")

@@ -10,17 +10,18 @@ from typing import Any, cast
 
 import pytest
 
+from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import capabilities_lookup
 from agent_ls.llm.client import Client, build_client
 from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ConnectionSettings, Endpoint
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.http_adapter import HttpAdapter
-from agent_ls.llm.messages import ImagePart, Message, Role, assistant, user
+from agent_ls.llm.messages import ImagePart, Message, Role, TextPart, assistant, user
 from agent_ls.llm.middleware import Complete, Middleware, Stream
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import FinishReason, Request, Response, Usage
-from agent_ls.llm.stream import StreamEvent, StreamFinish, TextDelta
+from agent_ls.llm.stream import StreamEvent, StreamFinish, TextDelta, TextEnd, TextStart
 
 
 class FakeAdapter:
@@ -38,7 +39,9 @@ class FakeAdapter:
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         self.requests.append(request)
+        yield TextStart(0)
         yield TextDelta(0, self.name)
+        yield TextEnd(0, TextPart(self.name))
         yield StreamFinish(FinishReason("stop"), Usage(), {})
 
     async def close(self) -> None:
@@ -86,15 +89,41 @@ async def test_a_request_is_sent_to_the_provider_it_names_or_to_the_default() ->
 
 @pytest.mark.req("U5", "U6")
 async def test_a_path_becomes_the_file_and_a_wrong_tool_choice_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(b"image")
+    (tmp_path / "a.png").write_bytes(b"\x89PNG")
     adapter = FakeAdapter("x")
     client = Client({"x": adapter}, "x")
     request = Request("m", (Message(Role.USER, (ImagePart(url=str(tmp_path / "a.png")),)),))
     await client.complete(request)
     await said(client, request)
-    assert [sent.messages[0].parts for sent in adapter.requests] == [(ImagePart(b"image", "image/png"),)] * 2
+    assert [sent.messages[0].parts for sent in adapter.requests] == [
+        (ImagePart(b"\x89PNG", "image/png"),)
+    ] * 2
     with pytest.raises(ConfigurationError, match="tool_choice"):
         await client.complete(replace(ASK, tool_choice=cast("Any", "add")))
+
+
+class OnlyStreams(ProviderAdapter):
+    """Has `complete` from the interface."""
+
+    name = "x"
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        for event in (TextStart(0), TextDelta(0, "Hi."), TextEnd(0, TextPart("Hi."))):
+            yield event
+        yield StreamFinish(FinishReason("stop"), Usage(), {})
+
+    async def close(self) -> None: ...
+
+
+class RefusesToComplete(OnlyStreams):
+    async def complete(self, request: Request) -> Response:
+        raise NotImplementedError
+
+
+@pytest.mark.req("U1")
+@pytest.mark.parametrize("adapter", [OnlyStreams(), RefusesToComplete()])
+async def test_an_adapter_that_only_streams_completes_too(adapter: ProviderAdapter) -> None:
+    assert (await Client({"x": adapter}, "x").complete(ASK)).text == "Hi."
 
 
 @pytest.mark.req("U1")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given, strategies as st
 
@@ -25,12 +26,14 @@ from agent_ls.llm.generate import (
     stream_object,
 )
 from agent_ls.llm.messages import Message, ToolCallPart, user
+from agent_ls.llm.object_errors import NoObjectGeneratedError
 from agent_ls.llm.requests import Request
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.llm.schema_check import check_schema, find_schema_error
+from agent_ls.llm.stream import StreamStart
 from agent_ls.llm.tools import CallableTool
 from tests.llm.test_end_to_end import Server, connected, every_wire
-from tests.support.loopback import Answer, ErrorReply, Gate, Text, ToolCall
+from tests.support.loopback import Answer, ErrorReply, Gate, MidStreamError, Text, ToolCall
 
 MODELS = {
     "anthropic": "claude-sonnet-5",
@@ -152,6 +155,18 @@ async def test_generate_when_a_request_fails_temporarily_then_it_is_retried(
     assert slept == [1.0, 2.0, 1.0, 2.0]
 
 
+@pytest.mark.req("U8")
+@every_wire
+async def test_a_stream_that_fails_before_its_first_text_is_retried(server: Server, provider: str) -> None:
+    rules = GenerateOptions(retry=RetryPolicy(), sleep=lambda _: anyio.lowlevel.checkpoint())
+    async with connected(server, provider, [[MidStreamError("overloaded_error")], "Fine."]) as (
+        client,
+        running,
+    ):
+        events = [event async for event in stream(question(provider), options=rules, client=client)]
+    assert [type(event) for event in events].count(StreamStart) == 1 and len(running.requests) == 2
+
+
 @pytest.mark.req("U9")
 @every_wire
 async def test_stream_when_tools_run_then_a_step_is_reported_between_the_answers(
@@ -212,7 +227,7 @@ async def test_generate_object_parses_a_valid_answer_and_raises_an_error_for_an_
             result = await generate_object(question(provider), SCHEMA, client=client)
             assert result.output == {"name": "Ada", "age": 36}
         for problem in ("not valid JSON", "age is missing"):
-            with pytest.raises(e.NoObjectGeneratedError, match=problem) as raised:
+            with pytest.raises(NoObjectGeneratedError, match=problem) as raised:
                 await generate_object(question(provider), SCHEMA, client=client)
             assert "Ada" in raised.value.text
             assert not raised.value.retryable

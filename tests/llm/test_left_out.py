@@ -23,8 +23,8 @@ from agent_ls.llm.providers.refused_streams import demands_stream, refuses_strea
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_refusals import asking, spoken
 from tests.llm.reports.chat import answer, codec, say
+from tests.llm.reports.test_broken_streams import ENDS, call_piece, piece
 from tests.llm.reports.test_error_kinds import refused
-from tests.llm.reports.test_more_streams import ENDS, call_piece, piece
 from tests.llm.test_end_to_end import Server, connected, every_wire, streamed
 from tests.support.codec_runs import body_of
 from tests.support.loopback import ChatServer, ErrorReply

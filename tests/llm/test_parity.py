@@ -21,6 +21,7 @@ from agent_ls.llm.credentials import Credentials
 from agent_ls.llm.endpoint import ConnectionSettings
 from agent_ls.llm.generate import GenerateOptions, build_request, generate, generate_object, stream
 from agent_ls.llm.messages import ImagePart, Message, Role, TextPart, user
+from agent_ls.llm.object_errors import NoObjectGeneratedError
 from agent_ls.llm.requests import Request, Response, Usage
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.llm.stream import StreamFinish, StreamStart, TextDelta, TextEnd, TextStart
@@ -182,7 +183,7 @@ async def structured_output(cell: Cell) -> None:
     result = await generate_object(cell.ask(), PERSON, client=cell.client)
     assert result.output == {"name": "Alice", "age": 30}
     assert "schema" in str(cell.bodies[0]).lower()
-    with pytest.raises(e.NoObjectGeneratedError):
+    with pytest.raises(NoObjectGeneratedError):
         await generate_object(cell.ask(), PERSON, client=cell.client)
 
 

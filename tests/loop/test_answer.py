@@ -96,6 +96,7 @@ def test_stream_parts_without_a_start_event_are_also_published() -> None:
 
 
 @pytest.mark.req("R4", "L16")
+@pytest.mark.report("can1357/oh-my-pi#333")
 def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning_and_tool_calls() -> None:
     answer, emitter, recorder = _fed(
         ReasoningStart(0),

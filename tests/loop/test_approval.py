@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.effects import CommandEffect, Effect, PlannedWrite, ReadEffect, WriteEffect
+from agent_ls.loop.answer_limit import AnswerLimit
 from agent_ls.loop.calls.approval import (
     Allowed,
     ApprovalAnswer,
@@ -147,7 +148,7 @@ async def test_an_approval_request_is_denied_after_its_time_limit_and_a_late_all
     events: list[RecordedEvent] = []
     decisions: list[Decision] = []
     clock = FakeClock()
-    approvals = PendingApprovals(events.append, clock=clock, limit_ms=90_000)
+    approvals = PendingApprovals(events.append, limit=AnswerLimit(clock, 90_000))
 
     async def ask() -> None:
         decisions.append(await approvals.ask(QUESTION, JUDGEMENT))
@@ -169,7 +170,7 @@ async def test_an_approval_request_is_denied_after_its_time_limit_and_a_late_all
 
 @pytest.mark.req("H7")
 async def test_an_approval_request_answered_within_its_time_limit_is_allowed() -> None:
-    approvals = PendingApprovals(lambda _: None, clock=FakeClock(), limit_ms=90_000)
+    approvals = PendingApprovals(lambda _: None, limit=AnswerLimit(FakeClock(), 90_000))
     decisions: list[Decision] = []
 
     async def ask() -> None:

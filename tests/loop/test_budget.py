@@ -11,6 +11,7 @@ from agent_ls.llm.requests import Usage
 from agent_ls.loop.budget import GO_ON, STOP, InputBudget, Spending, UseLimits
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import ProcessingEnd, QuestionAsked, TurnLimit, Warning
+from agent_ls.loop.questions import BadAnswerError
 from agent_ls.tools.base import Arguments, ToolContext, ToolOutput
 from agent_ls.tools.subagents import SUBAGENT_TOOLS
 from tests.support.agents import Cast, Script, spawn, wait_for
@@ -63,15 +64,28 @@ async def test_a_token_or_cost_limit_pauses_the_turn_until_the_user_stops_the_tu
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
 
 
+@pytest.mark.parametrize("text", ["no", "Stop", "nope, stop", "banana", "go on, but only the tests"])
+async def test_only_a_choice_allows_more_at_a_limit(text: str) -> None:
+    provider = rounds(9)
+    async with running_session(provider, tool("look"), config=limited(tokens_per_input=150)) as b:
+        b.session.submit("go")
+        with pytest.raises(BadAnswerError):
+            await answer(b, text)
+        assert b.session.submit(text).queued_id
+        assert len(b.session.questions.pending()) == 1
+        b.session.submit("stop here")
+        await b.idle()
+    assert len(provider.requests) == 2 and b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
+
+
 async def test_continuing_past_a_token_limit_asks_the_user_again_after_the_same_number_of_tokens() -> None:
     provider = rounds(4)
     async with running_session(provider, tool("look"), config=limited(tokens_per_input=200)) as b:
         b.session.submit("go")
         await answer(b, GO_ON)
-        await answer(b, "go on, but only the tests", 2)
+        await answer(b, "go on.", 2)
         await b.idle()
     assert len(b.recorder.of(QuestionAsked)) == 2
-    assert "go on, but only the tests" in [message.text for message in provider.requests[-1].messages]
     assert b.recorder.of(ProcessingEnd) == [ProcessingEnd("completed")]
 
 

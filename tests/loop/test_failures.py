@@ -12,6 +12,7 @@ from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, Retry, SessionEnd, Warning
+from agent_ls.loop.model.failures import KEPT
 from agent_ls.loop.turns import AssistantTurn
 from tests.support.fake_provider import (
     BreakOff,
@@ -127,6 +128,19 @@ async def test_a_permanent_error_is_reported_at_once_and_closes_the_session(
     assert reported[0].hint
     assert b.kinds[-4:] == ["error", "state", "processing_end", "session_end"]
     assert b.recorder.of(SessionEnd) == [SessionEnd("CLOSED", "error")]
+
+
+@pytest.mark.req("R1", "U8")
+@pytest.mark.parametrize("has_answers", [False, True])
+async def test_only_a_conversation_with_an_answer_is_said_to_be_kept(has_answers: bool) -> None:
+    answers = [text("Hello.")] if has_answers else []
+    async with running_session(FakeProvider([*answers, error(CLOSING[0])])) as b:
+        for _ in answers:
+            await b.say("hello")
+        b.session.submit("go")
+        await b.ended.wait()
+    (reported,) = b.recorder.of(Error)
+    assert (KEPT in reported.hint) is has_answers
 
 
 @pytest.mark.spec("loop 9.11.4")

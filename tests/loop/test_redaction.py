@@ -1,12 +1,24 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
-from agent_ls.loop.calls.redaction import MARK, StreamRedaction, known_end, redact_line, redacted
+from agent_ls.loop.calls import redaction
+from agent_ls.loop.calls.redaction import (
+    HEADERS,
+    MARK,
+    StreamRedaction,
+    known_end,
+    redact_line,
+    redacted,
+    replace_values,
+)
 
 pytestmark = pytest.mark.req("R6", "X5")
 
@@ -177,3 +189,62 @@ TOKEN = f"eyJ{'a' * 12}.eyJ{'b' * 12}.{'c' * 12}"
 )
 def test_a_json_web_token_is_redacted_at_a_word_start_only(text: str, expected: str) -> None:
     assert redacted(text, ()) == expected
+
+
+class CountingForm:
+    """A pattern that counts where it was matched."""
+
+    def __init__(self, pattern: str) -> None:
+        self.form = re.compile(pattern)
+        self.starts: list[int] = []
+
+    def match(self, text: str, start: int) -> re.Match[str] | None:
+        self.starts.append(start)
+        return self.form.match(text, start)
+
+
+def test_a_header_is_matched_only_where_its_word_is() -> None:
+    text = "hello world\n" * 100_000
+    form: Any = CountingForm(r"(?i)(cookie: )\w+")
+    assert replace_values(f"{text}Cookie: abc {text}", ["cookie"], form) == f"{text}Cookie: {MARK} {text}"
+    assert form.starts == [len(text)]
+
+
+LETTERS = (
+    "basic",
+    "BEARER",
+    "CooKie",
+    "ba\u017fic",
+    "coo\u212aie",
+    "bas\u0130c",
+    " ",
+    "\n",
+    ":",
+    "a1" * 8,
+    "=",
+    "\u00df",
+    "x-",
+)
+
+
+@given(st.lists(st.sampled_from(LETTERS), max_size=12).map("".join))
+def test_headers_are_found_as_a_search_of_the_whole_text_finds_them(text: str) -> None:
+    expected = text
+    for _, form in HEADERS:
+        expected = form.sub(rf"\1{MARK}", expected)
+    for words, form in HEADERS:
+        text = replace_values(text, words, form)
+    assert text == expected
+
+
+@pytest.mark.parametrize("chars", [1, 7, 64])
+def test_a_long_text_is_redacted_in_pieces_as_in_one(chars: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{name} = {secret} of https://me:{secret[:12]}9@a.example/" for name, secret in SECRETS.items()]
+    lines += ["Authorization:\n  Bearer abcdef123456789", "x" * 200, "Cookie: session=abcdefgh12345678", ""]
+    random.Random(7).shuffle(lines)
+    for joint in ("\n", " ", "\n\n"):
+        text = joint.join(lines)
+        monkeypatch.undo()
+        whole = redacted(text, [KEY])
+        monkeypatch.setattr(redaction, "PIECE_CHARS", chars)
+        assert redacted(text, [KEY]) == whole

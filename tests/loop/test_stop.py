@@ -55,7 +55,7 @@ class AskingApprover:
             return await self.approvals.ask(question, PolicyJudgement("ask", "it runs a command"))
         return Allowed()
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
         raise AssertionError("no turn was suspended")
 
 

@@ -20,17 +20,18 @@ SESSION = "Mcp-Session-Id"
 class Oddities:
     """The points in which a server differs from most.
 
-    `of_get`: the status of GET. `of_notice`: status and body of an answer to a notification. `lost`: the status of one
-    request with the session of the first connection, as after a restart; `{id}` in `lost_body` is its number. `form`:
-    how answers are written. `kind`: their content type. `is_cut`: the connection ends before the result of a call,
-    which the server sends when asked again, after `cuts` streams that end without an event. `of_post`: status, headers
-    and body of the first answers to a method. `hangs`: a method that is not answered before `ended`. `gets` counts
-    streams that were asked for, `made` has the method of each request.
+    `of_get`: the status of GET. `of_notice` and `notice_kind`: status, body and type of an answer to a notification.
+    `lost`: the status of one request with the session of the first connection, as after a restart; `{id}` in
+    `lost_body` is its number. `form`: how answers are written. `kind`: their content type. `is_cut`: the connection
+    ends before the result of a call, which the server sends when asked again, after `cuts` streams that end without an
+    event. `of_post`: status, headers and body of the first answers to a method. `hangs`: a method that is not answered
+    before `ended`. `gets` counts streams that were asked for, `made` has the method of each request.
     """
 
     of_get: int = 405
     of_post: dict[str, list[tuple[int, dict[str, str], str]]] = field(default_factory=dict)
     of_notice: tuple[int, bytes] = (202, b"")
+    notice_kind: str = "text/plain; charset=utf-8"
     lost: int = 0
     lost_body: bytes = b'{"error": "Session not found"}'
     form: str = "json"
@@ -87,7 +88,7 @@ def odd_server(odd: Oddities) -> Iterator[str]:
             elif "method" not in message:
                 self.reply(400, b"Invalid Request", "text/plain")
             elif "id" not in message:
-                self.reply(*odd.of_notice, "text/plain; charset=utf-8")
+                self.reply(*odd.of_notice, odd.notice_kind)
             elif odd.supports and message["method"] == "initialize" and self.has_other_version(message):
                 said = f"Unsupported protocol version (supported versions: {', '.join(odd.supports)})"
                 self.reply(400, f"Bad Request: {said}".encode(), "text/plain")

@@ -7,8 +7,9 @@ Members of the plan: `tools` in the protocol's form, `calls` with the answer or 
 protocol era without a handshake, `initialized` with the answer to the handshake, `log` (a file for the received
 messages), `page` (how many items a page has), `cursors` (one before each further page of one item), `prompted` (the
 content of prompts), `changes` (the list that changes after a method), and the faults `noise`,
-`exit`, `exit_at` (a method), `hang`, `refuse` (a method), `cursor` (on each page of a list), `line_end`, `slow_s`
-(seconds before it starts), `stderr`, `ignore_term` and `unsubscribes` (subscriptions end at once).
+`exit`, `exit_at` (a method), `hang`, `refuse` (a method), `cursor` (on each page of a list), `line_end`, `is_framed`
+(messages have headers), `id_last`, `slow_s` (seconds before it starts), `stderr`, `ignore_term` and `unsubscribes`
+(subscriptions end at once).
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ _answers: queue.Queue[dict[str, Any]] = queue.Queue()
 def write(message: dict[str, Any]) -> None:
     if PLAN.get("ids") == "text" and isinstance(message.get("id"), int):
         message = {**message, "id": str(message["id"])}
+    if PLAN.get("id_last") and "id" in message:
+        message = {**message, "id": message.pop("id")}
     data = json.dumps(
         {"jsonrpc": "2.0", **message}, ensure_ascii="encoding" not in PLAN, indent=PLAN.get("indent")
     )
     with _turn:
-        sys.stdout.write(PLAN.get("before", "") + data + PLAN.get("line_end", "\n"))
+        header = f"Content-Length: {len(data.encode())}\r\n\r\n" if PLAN.get("is_framed") else ""
+        sys.stdout.write(header + PLAN.get("before", "") + data + PLAN.get("line_end", "\n"))
         sys.stdout.flush()
 
 
@@ -138,6 +142,9 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
             sys.stderr.write("x" * wanted["size"])
             sys.stderr.flush()
         case "hang":
+            time.sleep(3600)
+        case "close":
+            os.close(sys.stdout.fileno())
             time.sleep(3600)
         case "progress":
             token = wanted.get("token", params.get("_meta", {}).get("progressToken"))

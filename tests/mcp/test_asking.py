@@ -52,7 +52,7 @@ async def answered(rig: SessionRig, choose: Callable[[QuestionAsked], str]) -> l
             event = item.envelope.event
             if isinstance(event, QuestionAsked):
                 asked.append(event)
-                talk.live.session.questions.reply(event, choose(event), "")
+                talk.live.session.questions.reply(choose(event), "")
             if item.envelope.kind == "processing_end":
                 return asked
     raise AssertionError("the session has ended")

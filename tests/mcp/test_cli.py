@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 import sys
 from pathlib import Path
 
@@ -137,7 +138,36 @@ def test_a_missing_server_program_is_named(tmp_path: Path) -> None:
 
     done = run("mcp", "test", "gone", cwd=tmp_path, environ=environ)
 
-    assert done.code == 1 and "no-such-program-here" in done.err and "Traceback" not in done.err
+    reason, step = done.err.splitlines()
+    assert done.code == 1 and "no-such-program-here" in reason, done
+    assert "command" in step and str(tmp_path / "state" / "mcp.json") in step, done
+
+
+@pytest.mark.req("H13")
+def test_an_address_at_which_no_server_listens_is_named_with_the_file_to_correct(tmp_path: Path) -> None:
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        run(
+            "mcp",
+            "add",
+            "web",
+            f"http://127.0.0.1:{free.getsockname()[1]}/mcp",
+            cwd=tmp_path,
+            environ=environ,
+        )
+        done = run("mcp", "test", "web", cwd=tmp_path, environ=environ)
+    reason, step = done.err.splitlines()
+    assert done.code == 1 and "cannot be reached" in reason, done
+    assert "url" in step and str(tmp_path / "state" / "mcp.json") in step, done
+
+
+@pytest.mark.req("H13")
+def test_a_server_whose_entry_is_wrong_is_not_only_unknown_and_a_near_key_is_named(tmp_path: Path) -> None:
+    environ = environment(tmp_path, AGENT_LS_STATE_DIR=str(tmp_path / "state"))
+    user_file(tmp_path / "state", raw={"comand": "x"})
+    reason, step = run("mcp", "test", "raw", cwd=tmp_path, environ=environ).err.splitlines()
+    assert "raw" in reason and "comand" in step and "did you mean command?" in step
 
 
 def test_doctor_reports_invalid_entries_of_a_server_file(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ async def test_the_url_of_a_url_elicitation_is_displayed_and_not_opened(tmp_path
                     talk.live.approver.answer(event.request_id, ApprovalAnswer("allow", decided_by="test"))
                 if isinstance(event, QuestionAsked):
                     asked.append(event)
-                    talk.live.session.questions.reply(event, "Decline", "")
+                    talk.live.session.questions.reply("Decline", "")
                 if item.envelope.kind == "processing_end":
                     break
         [question] = asked
@@ -185,7 +185,7 @@ async def test_elicitation_questions_of_the_everything_server_reach_the_user(tmp
                         "Ada" if "name" in event.question.lower() and len(asked) > 1 else event.choices[-1]
                     )
                     words = "Answer" if len(asked) == 1 else words
-                    talk.live.session.questions.reply(event, words, "")
+                    talk.live.session.questions.reply(words, "")
                 if item.envelope.kind == "processing_end":
                     break
 

@@ -311,7 +311,7 @@ async def test_a_known_key_as_the_name_of_an_argument_is_not_sent(tmp_path: Path
     assert key not in json.dumps(call) and "more" in call["params"]["arguments"]
 
 
-async def test_a_huge_result_is_truncated_and_a_huge_message_ends_the_server(tmp_path: Path) -> None:
+async def test_a_huge_result_is_truncated_and_a_huge_message_fails_its_call(tmp_path: Path) -> None:
     calls = {"big": {"do": "flood", "size": 3_000_000}, "huge": {"do": "flood", "size": 17_000_000}}
     plan = raw_server(tmp_path / "plans", "raw", tools=[tool("big"), tool("huge")], calls=calls)
     user_file(tmp_path / "state", raw=plan)
@@ -320,7 +320,7 @@ async def test_a_huge_result_is_truncated_and_a_huge_message_ends_the_server(tmp
 
         big, huge = rig.results()
         assert len(str(big.content)) < 200_000
-        assert huge.is_error and "closed the connection" in str(huge.content)
+        assert huge.is_error and "larger than 16 MiB" in str(huge.content)
 
 
 async def test_a_known_key_in_a_result_is_redacted(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ import pytest
 from agent_ls.loop.events.types import Warning
 from tests.mcp.plans import change_plan, raw_server, tool, user_file
 from tests.mcp.rig import running, until_state
-from tests.support.commands import Finished, environment, provider_variables, run
+from tests.support.commands import Finished, command, environment, provider_variables, run
 from tests.support.fake_provider import text
 from tests.support.loopback import AnthropicServer, Script, ToolCall
+from tests.support.pseudo_terminal import PseudoTerminal
 
 pytestmark = pytest.mark.req("T11")
 
@@ -69,7 +70,7 @@ def test_exec_tells_of_a_server_that_does_not_come_up(kind: str, tmp_path: Path)
 
 def test_exec_prints_a_failed_server_on_standard_error(tmp_path: Path) -> None:
     done, _ = play(tmp_path, ["Done."], "go", server=FAILING["exits"])
-    assert sum("MCP server raw" in line for line in done.err.splitlines()) == 1, done
+    assert sum("MCP server raw is not available" in line for line in done.err.splitlines()) == 1, done
     assert "module named foo" in done.err.splitlines()[-2]
 
 
@@ -118,6 +119,22 @@ def test_exec_says_which_server_was_not_ready(tmp_path: Path, is_address: bool) 
             entry = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"}
         done, _ = play(tmp_path, ["Done."], "go", server=entry, firstWaitMs=100, startTimeoutMs=3_000)
     assert done.code == 0 and "is still starting" in done.err and "agent-ls mcp test raw" in done.err, done
+
+
+@pytest.mark.req("H13", "H28")
+def test_exec_says_at_once_which_server_it_waits_for_and_ctrl_c_ends_the_wait(tmp_path: Path) -> None:
+    user_file(tmp_path / "state", raw=raw_server(tmp_path / "plans", "raw", hang="initialize"))
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"mcp": {"startTimeoutMs": 240_000}}))
+    (tmp_path / "project").mkdir()
+    with AnthropicServer(["Done."]) as model:
+        environ = environment(tmp_path / "home", **provider_variables(model))
+        environ |= {"AGENT_LS_STATE_DIR": str(tmp_path / "state"), "AGENT_LS_SETTINGS": str(settings)}
+        with PseudoTerminal(command("exec", "go"), cwd=tmp_path / "project", environ=environ) as shown:
+            shown.until("waiting for the MCP server raw, at most 240 s; `agent-ls mcp test raw`")
+            shown.type("\x03")
+            assert shown.exit_code() == 130
+        assert not model.requests
 
 
 def test_tools_of_a_tested_server_are_offered_without_a_wait(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.neovim.conftest import start_on_sample
+from tests.neovim.conftest import start_on_sample, start_served
+from tests.support.loopback import AnthropicServer, Gate, Text
 from tests.support.nvim_driver import Nvim
 
 
@@ -51,3 +52,29 @@ def test_a_session_of_another_neovim_is_displayed_read_only_and_taken_over(first
     first.wait_screen("Run this command?", "read only")
     first.cmd("AgentLs approve")
     first.wait_screen("Not answered: another editor has this session.")
+
+
+@pytest.mark.req("H10", "R4")
+def test_a_take_over_in_the_middle_of_an_answer_is_shown_in_both_editors_and_the_new_owner_goes_on(
+    shop: Path, tmp_path: Path
+) -> None:
+    gate = Gate()
+    with AnthropicServer([[Text("The first half. ", gate, "Too late.")], "The rest."]) as provider:
+        options = "provider = 'anthropic'"
+        with (
+            start_served(shop, tmp_path, options, provider) as first,
+            start_served(shop, tmp_path, options, provider) as second,
+        ):
+            first.cmd("AgentLs send hello")
+            first.wait_screen("The first half.")
+            second.cmd("AgentLs resume")
+            second.wait_screen("hello", "read only")
+
+            second.cmd("AgentLs takeover")
+
+            second.wait_gone("read only")
+            first.wait_screen("Read-only: owned by another editor.", "Neovim (process ", ":AgentLs takeover")
+            gate.open()
+            second.cmd("AgentLs send go on")
+            second.wait_screen("The first half.", "The rest.", "○ idle")
+            assert "Too late." not in first.wait_screen("The rest.")

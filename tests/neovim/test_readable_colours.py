@@ -22,6 +22,7 @@ SCHEMES = [
 READABLE = 2.5
 
 
+@pytest.mark.report("neovim/neovim#26037")
 @pytest.mark.req("H10")
 @pytest.mark.parametrize("look", SCHEMES)
 def test_a_question_and_its_keys_are_readable(server: StandIn, start_nvim: StartNvim, look: str) -> None:

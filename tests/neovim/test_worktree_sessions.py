@@ -57,7 +57,7 @@ def test_a_running_session_of_another_neovim_is_listed_and_followed(start_real: 
         nvim.wait_screen("Running sessions", "1: working", "improve the totals")
         nvim.keys("1<CR>")
 
-        shot = nvim.wait_screen("❯ improve the totals", "Waiting for the model", "read only")
+        shot = nvim.wait_screen("❯ improve the totals", "I work on it.", "read only")
         assert "stops" not in shot, "a key is named that cannot stop the turn of another editor"
         gate.open()
         nvim.wait_screen("I work on it. Done.", "○ idle")

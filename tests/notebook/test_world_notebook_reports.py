@@ -43,6 +43,22 @@ def sources(document: dict[str, Any]) -> list[str]:
     return ["".join(it["source"]) for it in document["cells"]]
 
 
+EDITS: list[Any] = [
+    reported("kuds/mesozoic-labs#383", "replace", "1", "a = 1\nnew = 2\nb = 3\n", []),
+    ("insert", "0", "x\ny", ["a = 1\nb = 3\n"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("action", "at", "new", "rest"), EDITS)
+async def test_a_cell_whose_source_is_one_text_is_edited(
+    action: str, at: str, new: str, rest: list[Any]
+) -> None:
+    cells = [{**cell("a"), "source": "a = 1\nb = 3\n"}, {**MARKDOWN, "source": "# T\nwords"}]
+    document, text = await edited({**notebook(), "cells": cells}, action=action, cell=at, source=new)
+    assert sources(document) == [new, *rest, "# T\nwords"]
+    assert json.dumps("# T\nwords") in text
+
+
 NAMED: list[Any] = [
     reported(
         "esengine/DeepSeek-Reasonix#2491",

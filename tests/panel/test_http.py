@@ -121,7 +121,7 @@ def test_panel_refuses_to_listen_on_non_loopback_addresses(tmp_path: Path, addre
         [sys.executable, "-m", "agent_ls", "panel", "--no-open", "--port", address],
         capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=240, check=False,
     )  # fmt: skip
-    assert done.returncode == 1 and not done.stdout
+    assert done.returncode == 2 and not done.stdout
     assert "address" in done.stderr or "not this machine" in done.stderr
 
 

@@ -31,6 +31,15 @@ def test_a_patch_keeps_line_ends_and_inserts_at_the_right_place(body: str, befor
     assert applied(update(body), {"f": before})["f"] == after
 
 
+@pytest.mark.report("openclaw/openclaw#124379")  # fmt: skip
+def test_a_chunk_for_the_end_takes_no_line_of_the_chunk_before() -> None:
+    for before in ("a\nb\nc\n", "a\nb\nc"):
+        with pytest.raises(PatchError):
+            applied(update("@@\n-b\n-c\n+B\n+C\n@@\n-c\n+Z\n*** End of File"), {"f": before})
+    once = update("@@\n-a\n+A\n b\n@@\n b\n-c\n+C\n*** End of File")
+    assert applied(once, {"f": "a\nb\nc\n"}) == {"f": "A\nb\nC\n"}
+
+
 FRAMES: list[Any] = [
     reported("anomalyco/opencode#43389", "cat <<'PATCH-1'\n{}\nPATCH-1"),
     reported("use-agent-os/agent-os#2413", "*** End Patch\n{}"),
@@ -57,6 +66,7 @@ def test_a_patch_with_a_wrong_line_around_it_is_refused() -> None:
 
 HUNK = "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
 DIFFS: list[Any] = [
+    reported("boozedog/pi-codemode#58", "--- a/f\n+++ b/f\n@@ -2 +2 @@\n-b\n+B\n", {"f": "a\nB\nc\n"}),
     reported("holon-run/holon#3041", "--- a/f\n+++ b/f\n@@\n a\n-b\n+B\n c\n", {"f": "a\nB\nc\n"}),
     reported("JasonColapietro/suede-creator-skills#162", f"--- a/f\n+++ b/f\n{HUNK}", {"f": "a\nB\nc\n"}),
     pytest.param(

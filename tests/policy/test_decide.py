@@ -5,10 +5,12 @@ import pytest
 from agent_ls.environments.effects import (
     CommandEffect,
     Effect,
+    FetchEffect,
     NoEffect,
     PlannedWrite,
     ProcessEffect,
     ReadEffect,
+    TrustEffect,
     WriteEffect,
 )
 from agent_ls.policy.decide import judge
@@ -171,3 +173,26 @@ def test_a_never_silent_command_is_offered_only_an_exact_rule() -> None:
     granted = situation("full", frozenset((asked.rules[0].id,)))
     assert isinstance(judge(command("rm x"), granted), Allow)
     assert isinstance(judge(command("rm y"), granted), Ask)
+
+
+@pytest.mark.parametrize(
+    ("effect", "mode", "cause"),
+    [
+        (write("/w/a"), "ask", "mode"),
+        (command("make test"), "ask", "mode"),
+        (write("/etc/a"), "full", "outside"),
+        (command("make test", "/etc"), "full", "outside"),
+        (ReadEffect(("/etc/hosts",)), "full", "outside"),
+        (write("/w/.git/config"), "full", "sensitive"),
+        (ReadEffect(("/w/.env",)), "full", "sensitive"),
+        (write("/w/a", "delete"), "full", "danger"),
+        (command("rm -rf sub"), "ask", "danger"),
+        (command("$TOOL sub"), "ask", "unclear"),
+        (FetchEffect("https://example.org/"), "full", "network"),
+        (CommandEffect("make", ROOT, outside_sandbox=True), "full", "sandbox"),
+        (TrustEffect(ROOT, ""), "full", "trust"),
+    ],
+)
+def test_a_question_has_the_kind_of_its_reason(effect: Effect, mode: Mode, cause: str) -> None:
+    asked = judge(effect, situation(mode))
+    assert isinstance(asked, Ask) and asked.cause == cause

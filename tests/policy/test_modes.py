@@ -29,7 +29,9 @@ def test_old_name_is_read_with_a_hint_that_has_the_new_one(old: str) -> None:
 
 
 @pytest.mark.report("langchain-ai/deepagents#4617")  # fmt: skip
-@pytest.mark.parametrize(("name", "near"), [("ful", "full"), ("Edit", "edits"), ("yolo", ""), ("", "")])
+@pytest.mark.parametrize(
+    ("name", "near"), [("ful", "full"), ("Edit", "edits"), ("yolo", "full"), ("wild", ""), ("", "")]
+)
 def test_unknown_name_is_refused_with_the_modes_and_the_nearest_one(name: str, near: str) -> None:
     with pytest.raises(UnknownModeError) as refused:
         parse_mode(name)

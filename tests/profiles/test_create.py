@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.catalog import default_model
+from agent_ls.llm.catalog import Price, default_model
+from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.providers.openai_chat.servers import SERVERS
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.calls.arguments import parse_arguments
@@ -266,8 +267,28 @@ def test_profile_when_the_host_gives_a_base_prompt_then_it_replaces_the_familys(
 
 
 def test_profile_when_the_provider_is_unknown_then_the_known_ones_are_named() -> None:
-    with pytest.raises(UnknownProviderError, match=r"'gpt'.*anthropic, openai, .*ollama.*, walkthrough"):
+    with pytest.raises(
+        UnknownProviderError, match=r"'gpt'.*anthropic, openai, .*ollama.*, walkthrough"
+    ) as raised:
         create_profile("gpt")
+    assert raised.value.hint and ModelNeededError("compatible").hint
+
+
+@pytest.mark.req("P1")
+def test_the_price_of_a_host_replaces_that_of_the_catalogue() -> None:
+    usage = Usage(1_000_000, 1_000_000)
+    mine = create_profile("compatible", "m", price=Price.of([2, 3]))
+    known = create_profile("anthropic", price=Price.of([2, 3]))
+    assert mine.cost_usd(usage) == known.cost_usd(usage) == 5
+    assert mine.cost_usd(replace(usage, reported_cost_usd=1.5)) == 1.5
+    assert with_model(known, "claude-3").cost_usd(usage) == 5
+    assert create_profile("compatible", "m").cost_usd(usage) is None
+
+
+@pytest.mark.parametrize("rates", [[-1, 2], [1, float("nan")]])
+def test_a_price_that_is_no_amount_is_refused(rates: list[float]) -> None:
+    with pytest.raises(ConfigurationError):
+        Price.of(rates)
 
 
 @pytest.mark.req("P6")

@@ -18,7 +18,7 @@ from agent_ls.profiles.project_docs import (
 )
 from agent_ls.services.context.project_docs import DiskLookup
 from agent_ls.services.permissions.paths import PathBounds, places_of
-from tests.profiles.test_rule_harvest import rule
+from tests.profiles.test_other_agents_rules import rule
 from tests.profiles.test_rule_reports import FAMILY, at_start, environment, with_file
 from tests.support.reports import reported
 

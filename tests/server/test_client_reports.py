@@ -128,6 +128,23 @@ INITIALIZE = [
         {"capabilities": {}, "initializationOptions": None, "trace": "off", "processId": None},
         id="empty capabilities",
     ),
+    reported(
+        "typescript-language-server/typescript-language-server#900",
+        {"rootPath": "file:///x", "workspaceFolders": {"uri": "file:///x", "name": "x"}, "trace": "on"},
+        id="one folder that is no list",
+    ),
+    reported(
+        "biomejs/biome#9557",
+        {
+            "capabilities": {
+                "workspace": {
+                    "didChangeWatchedFiles": {"dynamicRegistration": True, "relativePatternSupport": True}
+                }
+            },
+            "rootUri": "file:///nowhere",
+        },
+        id="files are watched below a root",
+    ),
     reported("eclipse-xtext/xtext#3391", {"rootPath": "/nowhere", "rootUri": None}, id="root path"),
 ]
 

@@ -24,7 +24,7 @@ from agent_ls.server.transport.errors import (
     UnknownMethodError,
     response_error,
 )
-from tests.docs.pages import nodes
+from tests.docs.pages import nodes, read
 
 pytestmark = pytest.mark.req("H28")
 
@@ -69,6 +69,8 @@ def test_error_messages_contain_no_protocol_names() -> None:
         place = path.relative_to(PROGRAM).as_posix()
         if place.startswith(FOR_PROGRAMS):
             continue
+        if not _NAME.search(read(f"agent_ls/{place}")):
+            continue  # parsing all files takes seconds
         for text in texts_of(f"agent_ls/{place}"):
             looked_at += 1
             names = set(_NAME.findall(str(text.value))) - SETTINGS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import inspect
+import os
 import pkgutil
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from pygls.exceptions import JsonRpcInternalError, JsonRpcMethodNotFound
 import agent_ls
 from agent_ls.server.transport.errors import CODES, INTERNAL, KINDS_BY_CLASS, kind_of, response_error
 from agent_ls.services.errors import AppError
+from agent_ls.services.settings.state_folder import not_stored
 from agent_ls.services.store_errors import store_errors
 
 # Packages whose errors can reach a client through a request.
@@ -137,3 +139,24 @@ def test_opening_a_session_at_the_open_file_limit_reports_the_limit_with_a_hint(
     with pytest.raises(AppError, match="limit of open files") as caught, store_errors("s-1"):
         raise OSError(errno.EMFILE, "Too many open files")
     assert "ulimit" in caught.value.hint
+
+
+@pytest.mark.req("H13", "R5")
+@pytest.mark.report("anthropics/claude-code#89879")
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EDQUOT, "free some space"),
+        (errno.EROFS, "writable"),
+        (errno.EACCES, "writable"),
+        (errno.ENOTDIR, "set AGENT_LS_STATE_DIR"),
+        (errno.EEXIST, "set AGENT_LS_STATE_DIR"),
+    ],
+)
+def test_the_hint_of_data_that_cannot_be_stored_removes_the_cause(number: int, step: str) -> None:
+    problem = OSError(number, os.strerror(number))
+    with pytest.raises(AppError) as caught, store_errors("s-1"):
+        raise problem
+    for hint in (caught.value.hint, not_stored("the decision", problem).hint):
+        assert step in hint and ("writable" in hint) == (step == "writable")

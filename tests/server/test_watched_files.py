@@ -54,10 +54,23 @@ def test_a_client_with_relative_patterns_gets_patterns_relative_to_a_folder() ->
     assert client.patterns() == [lsp.RelativePattern("file:///p%20q", "a.py")]
 
 
+@pytest.mark.report("astral-sh/ty-vscode#250")
 def test_only_registered_files_are_reported_and_invalid_changes_are_ignored() -> None:
     client = Client()
     client.watched.watch_files(["/p/a.py", "/p/b.py"])
     assert client.tells("/p/b.py", "/etc/passwd", "/p/b.py") == ["/p/b.py"]
+    odd = (
+        "_claude_fs_right:/p/a.py",
+        "a.py",
+        "",
+        "file:",
+        "file://[::1/a",
+        "http://[",
+        "file:///p/%00",
+        "x:%ff%",
+    )
+    changes = [{"uri": uri, "type": 2} for uri in (*odd, "file:///p/b.py", "file:///p/%ff")]
+    assert client.watched.filter_changes({"changes": changes}) == ["/p/b.py"]
     nonsense: list[Any] = [
         None,
         7,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from agent_ls.environments.base import Attribution, ExecutionEnvironment, FileState, FileWrite
@@ -32,6 +32,22 @@ class FakeReviewedSession:
     ) -> Sequence[FileState]:
         assert self.environment
         return await self.environment.apply(writes, attribution)
+
+    async def commit_decided(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        record: Callable[[Sequence[FileState]], Awaitable[None]],
+    ) -> Sequence[FileState]:
+        states = await self.files.commit(writes, attribution)
+        await record(states)
+        return states
+
+    async def follow_undo(self, states: Sequence[FileState]) -> None:
+        return None
+
+    def own_path(self, path: str) -> str:
+        return path
 
     def is_asked(self, call_id: str) -> bool:
         return False

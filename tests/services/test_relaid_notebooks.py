@@ -237,6 +237,7 @@ def test_undo_of_all_hunks_in_a_new_layout_restores_the_original_cells(data: st.
     assert cells(relaid.base_text) == drawn
 
 
+@pytest.mark.group("sweeps")
 def test_a_very_large_notebook_is_compared_by_lines() -> None:
     many = [("code", f"x{at} = 1") for at in range(MAX_CELLS // 2 + 1)]
     ledger = replaced(open_ledger(PATH, spelled(document(many))), 1, 0, "y")

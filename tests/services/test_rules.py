@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,6 +46,22 @@ def asked(talk: Any) -> list[str]:
 
 async def kept(rig: SessionRig) -> list[str]:
     return [rule.id for rule in await rig.manager.rules.rules(None, None)]
+
+
+@pytest.mark.report("anthropics/claude-code#28829")
+def test_programs_that_store_rules_at_once_lose_none(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from agent_ls.store.rules import RuleStore\n"
+        "store = RuleStore(Path(sys.argv[1]))\n"
+        "for n in range(20): store.add(f'words:{sys.argv[2]}{n}', 'x', 'user', '/w', 'now')\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), it]) for it in "abcdef"]
+    store = RuleStore(tmp_path)
+    while any(it.poll() is None for it in running):
+        json.loads((tmp_path / "rules.json").read_text() if (tmp_path / "rules.json").exists() else "{}")
+        store.rules()
+    assert [it.wait() for it in running] == [0] * 6
+    assert len({rule.id for rule in store.rules()}) == 120
 
 
 async def test_a_general_session_rule_covers_more_than_the_approved_command(

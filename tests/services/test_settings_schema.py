@@ -70,3 +70,28 @@ def test_a_value_of_another_json_type_is_invalid_in_every_setting() -> None:
 def test_whole_numbers_may_be_written_with_a_point_or_an_exponent() -> None:
     entry = json.loads('{"maxTurns": 2.0, "limits": {"tokensPerSession": 1e6, "costUsdPerInput": 2}}')
     assert setting_problems({**entry, "toolOutputLimits": {"shell": 6e4}, "checks": ("make",)}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        (None, 0, "not written yet"),
+        (
+            '{"mode": "edits", "providers": {"openai": {"headers": {"X-Key": "sk-secret"}}}}',
+            0,
+            "sets mode, providers",
+        ),
+        ('{"mode": "wild"}', 1, "agentLs.mode"),
+        ("{", 1, "is not JSON"),
+    ],
+)
+def test_config_alone_says_where_the_settings_are_and_what_is_wrong_in_them(
+    text: str | None, code: int, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "settings.json"
+    if text is not None:
+        file.write_text(text)
+    environ = commands.environment(tmp_path / "home", AGENT_LS_SETTINGS=str(file))
+    done = commands.run("config", cwd=tmp_path, environ=environ)
+    assert done.code == code and words in done.out and str(file) in done.out.splitlines()[0], done
+    assert environ["AGENT_LS_STATE_DIR"] in done.out and "sk-secret" not in done.out

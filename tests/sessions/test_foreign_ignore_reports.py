@@ -30,6 +30,8 @@ HIDING: list[Any] = [
     (".clineignore", "sec/\n", "sec/a.txt"),
     (".rooignore", "/sec/**\n", "sec/x/a.txt"),
     (".aiderignore", "# all\n\nsec.*", "SEC.txt"),
+    (".cursorignore", "sec.txt\\\nx\\   \n", "sec.txt"),
+    (".cursorignore", "sec\\/a.txt  \n", "sec/a.txt"),
 ]  # fmt: skip
 
 

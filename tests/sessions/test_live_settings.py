@@ -16,7 +16,7 @@ from agent_ls.llm.messages import user
 from agent_ls.llm.requests import Request
 from agent_ls.llm.retry import RetryPolicy
 from agent_ls.loop.config import ContextConfig, SessionConfig
-from agent_ls.loop.events.types import ApprovalResolved
+from agent_ls.loop.events.types import ApprovalResolved, ProcessingEnd, QuestionAnswered
 from agent_ls.services.models.service import ModelService
 from agent_ls.services.settings.model import Settings
 from agent_ls.sessions.build.config import session_config
@@ -152,6 +152,28 @@ async def test_a_changed_approval_timeout_applies_to_the_next_approval_of_an_ope
         rig.manager.change_settings({"approvalTimeoutMs": 1})
         await talk.say("make it")
         assert [event.decided_by for event in talk.of(ApprovalResolved)] == ["timeout"]
+
+
+@pytest.mark.req("U11", "L15")
+async def test_the_approval_timeout_declines_a_question_of_the_model(tmp_path: Path) -> None:
+    asked = tool_call("ask_user", json.dumps({"question": "Which?", "choices": ["a", "b"]}))
+    async with running(tmp_path, [asked, text("I take a.")]) as rig:
+        talk = await rig.talk("full", answers=wait)
+        rig.manager.change_settings({"approvalTimeoutMs": 1})
+        await talk.say("go")
+        assert [(it.declined, it.decided_by) for it in talk.of(QuestionAnswered)] == [(True, "timeout")]
+        assert [event.reason for event in talk.of(ProcessingEnd)] == ["completed"]
+
+
+@pytest.mark.req("U11", "H18")
+async def test_the_approval_timeout_ends_a_turn_at_a_limit(tmp_path: Path) -> None:
+    call = tool_call("read_file", json.dumps({"file_path": "a.txt"}))
+    async with running(tmp_path, [call, text("never")]) as rig:
+        talk = await rig.talk("full", answers=wait)
+        rig.manager.change_settings({"approvalTimeoutMs": 1, "limits": {"tokensPerInput": 5}})
+        await talk.say("go")
+        assert [(it.declined, it.decided_by) for it in talk.of(QuestionAnswered)] == [(True, "timeout")]
+        assert [event.reason for event in talk.of(ProcessingEnd)] == ["limit"]
 
 
 @pytest.mark.req("U11")

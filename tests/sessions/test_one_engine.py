@@ -184,7 +184,7 @@ class Refusing:
     async def allow_unasked(self, question: ApprovalQuestion) -> Allowed | None:
         return None
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
         raise AssertionError("nothing is resumed here")
 
 
@@ -234,10 +234,9 @@ KNOWN_CALLERS = {
     "profiles/git_snapshot.py": "git, asked for facts; hooks and filters of the repository off",
     "loop/calls/terminals.py": "what a person ends",
     "services/changes/commands.py": "what a command changed, carried into an open document",
-    "services/changes/environment.py": "hunks that a person kept",
-    "services/review/decisions.py": "what a person undoes",
-    "sessions/rollback.py": "what a person takes back",
+    "services/changes/environment.py": "what a person keeps, undoes and takes back",
     "testing/environment.py": "the suite that somebody's own environment is held against",
+    "sessions/workspaces/followed_undos.py": "what a person undid, carried into the worktree of the session",
     "sessions/workspaces/worktree.py": "changes of a worktree, judged by the policy in the user's folder before",
     "features/git/reader.py": "git, asked for differences; hooks, filters and other programs off",
     "features/mentions/reader.py": "its `commit` reads a git commit that the user mentions",

@@ -62,7 +62,7 @@ class Log:
 
 
 def body(log: Log) -> Sequence[str]:
-    lines = session_patch(log.folder, "/w").splitlines()
+    lines = session_patch(log.folder, [("/w", "")]).splitlines()
     return [
         line
         for line in lines
@@ -101,7 +101,7 @@ def test_a_file_whose_creation_or_deletion_was_undone_is_not_in_the_patch(
     tmp_path: Path, before: str | None, after: str | None, what: What
 ) -> None:
     log = Log(tmp_path).write(before, after).decide(hunk(before or "", after or "", 0, "undone", what))
-    assert session_patch(log.folder, "/w") == ""
+    assert session_patch(log.folder, [("/w", "")]) == ""
 
 
 def test_an_undone_change_beside_another_one_is_found_by_its_text(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from agent_ls.tools.glob import GLOB
 from agent_ls.tools.grep import GREP
 from agent_ls.tools.read_file import READ_FILE
 from agent_ls.tools.write_file import WRITE_FILE
-from tests.features.test_git_draw_reports import changes_of, state_of
+from tests.features.test_git_setting_reports import changes_of, state_of
 from tests.library.sessions import call, options
 from tests.notebook.test_notebook_reports import cell, notebook
 from tests.sessions.test_shell_reports import read_by_model, shell

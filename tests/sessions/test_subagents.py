@@ -63,6 +63,24 @@ async def test_a_command_of_a_subagent_runs_in_its_folder(tmp_path: Path) -> Non
     assert outputs["g"] == "a.txt"
 
 
+@pytest.mark.parametrize("path", ["../a.txt", "../new.txt", "../../outside.txt"])
+@pytest.mark.parametrize("tool", ["write_file", "edit_file"])
+async def test_the_user_is_not_asked_about_a_change_outside_the_folder_of_a_subagent(
+    tool: str, path: str, tmp_path: Path
+) -> None:
+    (tmp_path / "project" / "lib").mkdir(parents=True)
+    for name in ("project/a.txt", "outside.txt"):
+        (tmp_path / name).write_text("one\n")
+    texts = {"content": "two\n"} if tool == "write_file" else {"old_string": "", "new_string": "two\n"}
+    call = tool_call(tool, json.dumps({"file_path": path, **texts}), id="outside")
+    cast = Cast([spawn("write", working_dir="lib"), wait_for("agent_1")], {"write": [call, text("no")]})
+    async with running(tmp_path, model=cast) as rig:
+        talk = await rig.talk("ask", say="go")
+    assert talk.of(ApprovalRequested) == []
+    assert [end.error_kind for end in talk.of(ToolCallEnd) if end.call_id == "outside"] == ["access_denied"]
+    assert not (tmp_path / "project" / "new.txt").exists()
+
+
 @pytest.mark.req("R3", "R4")
 async def test_a_subagent_killed_with_its_process_is_reported_as_interrupted(
     tmp_path: Path,

@@ -16,6 +16,7 @@ import pytest
 from agent_ls.loop.calls.approval import ApprovalAnswer
 from agent_ls.loop.calls.dispatch import EVENT_SHARE_CHARS
 from agent_ls.loop.events.types import (
+    DECIDED_BY_POLICY,
     ApprovalRequested,
     ApprovalResolved,
     ProcessingEnd,
@@ -27,7 +28,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.policy.situation import Mode
 from tests.services.test_permissions import Script, call, edit, outside, read, shell, work
-from tests.support.fake_provider import problem_of, text, tool_call
+from tests.support.fake_provider import CallTool, problem_of, text, tool_call
 from tests.support.session_rig import DEADLINE_S, SessionRig, Talk, running, wait
 
 __all__ = ["work"]  # a fixture
@@ -173,6 +174,22 @@ async def test_the_current_mode_applies_when_the_turn_continues(work: Path) -> N
     assert not (work / "made").exists()
 
 
+@pytest.mark.req("X8")
+@pytest.mark.parametrize("wanted", [shell("echo x > made"), edit("a.txt")], ids=["shell", "edit"])
+async def test_nobody_is_asked_about_a_call_that_the_mode_refuses_after_a_restart(
+    wanted: CallTool, work: Path
+) -> None:
+    waiting = await left(work.parent, [[read("a.txt"), wanted]])
+    async with running(work.parent, state=waiting.state) as rig:
+        talk = await waiting.reopened(rig)
+        await talk.live.configure(mode="plan")
+        await talk.until("processing_end")
+        check(rig, talk)
+        assert talk.live.approver.pending() == ()
+        (resolved,) = talk.of(ApprovalResolved)
+        assert (resolved.decision, resolved.decided_by) == ("deny", DECIDED_BY_POLICY)
+
+
 async def test_an_approval_granted_before_a_restart_is_not_requested_again(work: Path) -> None:
     """An edit of a file outside the workspace needs one approval to read it and one to change it."""
     path = outside(work)
@@ -260,12 +277,15 @@ async def test_tool_results_from_before_a_restart_are_sent_to_the_model_unchange
 
 @hows
 async def test_turn_and_session_approval_rules_apply_again_after_a_restart(how: str, work: Path) -> None:
+    accepted: list[tuple[str, str]] = []
+
     async def by_rules(talk: Talk) -> None:
         for count, scope in ((1, "turn"), (2, "session")):
             await talk.until("approval_requested", count)
             (request,) = talk.live.approver.pending()
             exact = [rule for rule in request.rules if rule.id.startswith("command:")]
             rule = next(rule for rule in exact if rule.scope == scope)
+            accepted.append((rule.id, rule.label))
             await answer(talk, ApprovalAnswer("allow", rule.scope, rule.id, decided_by="test"))
 
     script: Script = [[shell("touch t")], [shell("touch e")], [shell("rm a.txt")]]
@@ -282,6 +302,8 @@ async def test_turn_and_session_approval_rules_apply_again_after_a_restart(how: 
         await answer(talk, YES)
         await talk.until("processing_end")
         assert len(talk.of(ApprovalRequested)) == 3
+        held = talk.live.approver.grants.rules()
+        assert {(it.id, it.label) for it in held} == set(accepted) and all(it.created for it in held)
         talk.live.session.submit("and now?")
         await talk.until("approval_requested", 4)
         assert talk.of(ApprovalRequested)[-1].effect["command"] == "touch t"

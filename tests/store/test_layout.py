@@ -45,7 +45,7 @@ def test_all_paths_of_a_workspace_have_the_same_workspace_key(tmp_path: Path) ->
     assert workspace_key(str(tmp_path)) not in keys
 
 
-def test_a_created_session_is_locked_until_closed_and_can_then_be_opened_again(tmp_path: Path) -> None:
+async def test_a_created_session_is_locked_until_closed_and_can_then_be_opened_again(tmp_path: Path) -> None:
     store = _store(tmp_path)
     made = store.create(_header("s-1", tmp_path))
     _say(made, UserInput("hello"))
@@ -56,7 +56,7 @@ def test_a_created_session_is_locked_until_closed_and_can_then_be_opened_again(t
     opened = store.open("s-1")
     assert opened.stored is not None
     assert opened.stored.last_seq == 1
-    ref = opened.recorder.output("c", "text")
+    ref = await opened.recorder.output("c", "text")
     assert opened.output(ref, 0, 10) == b"text"
     opened.close()
     note = store.layout.workspace_folder(str(tmp_path)) / "workspace.json"

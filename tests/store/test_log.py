@@ -35,11 +35,11 @@ def _event(recorder: StoreRecorder, seq: int, event: RecordedEvent) -> None:
 
 
 @pytest.mark.req("R7")
-def test_folders_and_files_belong_to_the_user_alone(tmp_path: Path) -> None:
+async def test_folders_and_files_belong_to_the_user_alone(tmp_path: Path) -> None:
     path = tmp_path / "state" / "deep" / "log.jsonl"
     log = SessionLog.create(path, HEADER, _fail)
     recorder = StoreRecorder(log, path.parent / "outputs", _fail)
-    ref = recorder.output("c1", "text")
+    ref = await recorder.output("c1", "text")
     recorder.close()
     folders = (tmp_path / "state", path.parent, path.parent / "outputs")
     assert [_mode(folder) for folder in folders] == [0o700] * 3
@@ -213,9 +213,9 @@ def test_partial_records_contain_only_new_text_and_are_joined_when_read(tmp_path
 
 
 @pytest.mark.req("E3")
-def test_outputs_are_read_by_reference_from_an_offset(tmp_path: Path) -> None:
+async def test_outputs_are_read_by_reference_from_an_offset(tmp_path: Path) -> None:
     recorder = StoreRecorder(SessionLog.create(tmp_path / "log", HEADER, _fail), tmp_path / "o", _fail)
-    ref = recorder.output("../../evil", "héllo")
+    ref = await recorder.output("../../evil", "héllo")
     recorder.close()
     assert read_output(tmp_path / "o", ref, 0, 100) == "héllo".encode()
     assert read_output(tmp_path / "o", ref, 3, 2) == b"ll"
@@ -225,20 +225,20 @@ def test_outputs_are_read_by_reference_from_an_offset(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("E3")
-def test_an_output_over_the_limit_keeps_head_and_tail_with_a_count(tmp_path: Path) -> None:
+async def test_an_output_over_the_limit_keeps_head_and_tail_with_a_count(tmp_path: Path) -> None:
     recorder = StoreRecorder(SessionLog.create(tmp_path / "log", HEADER, _fail), tmp_path, _fail)
-    ref = recorder.output("c", "a" * OUTPUT_MAX_BYTES + "b" * 10)
+    ref = await recorder.output("c", "a" * OUTPUT_MAX_BYTES + "b" * 10)
     recorder.close()
     half = OUTPUT_MAX_BYTES // 2
     assert read_output(tmp_path, ref, half, 30) == b"\n[... 10 bytes ...]\n" + b"a" * 10
     assert read_output(tmp_path, ref, OUTPUT_MAX_BYTES + 20 - 10, 99) == b"b" * 10
 
 
-def test_an_output_that_cannot_be_stored_is_reported_and_has_no_reference(tmp_path: Path) -> None:
+async def test_an_output_that_cannot_be_stored_is_reported_and_has_no_reference(tmp_path: Path) -> None:
     failures: list[OSError] = []
     (tmp_path / "o").write_bytes(b"a file where the folder should be")
     log = SessionLog.create(tmp_path / "log", HEADER, failures.append)
     recorder = StoreRecorder(log, tmp_path / "o", failures.append)
-    assert recorder.output("c", "text") == ""
+    assert await recorder.output("c", "text") == ""
     recorder.close()
     assert len(failures) == 1

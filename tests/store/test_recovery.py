@@ -33,6 +33,7 @@ from agent_ls.loop.events.types import (
     SteeringInjected,
     ToolCallEnd,
     ToolCallStart,
+    UsageReport,
     UserInput,
 )
 from agent_ls.loop.inbox import Input
@@ -81,7 +82,7 @@ class CommandApprover:
             decision = await self.approvals.ask(question, PolicyJudgement("ask", "a command"))
         return decision
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
         return await self.approvals.wait(request.request_id)
 
     async def _allow(self) -> None:
@@ -326,11 +327,12 @@ async def test_after_a_resume_a_partially_streamed_text_ends_as_interrupted_with
     events, session = await _cut_where(
         tmp_path, lambda record: record.get("partial", {}).get("text") == "Then more"
     )
-    first, second, third = (envelope.event for envelope in events[:3])
+    first, cut, *last = (envelope.event for envelope in events[:4])
     assert isinstance(first, AssistantTextEnd)
     assert (first.text, first.interrupted) == ("Then more", True)
-    assert (second, third) == (StateChanged("IDLE"), ProcessingEnd("interrupted"))
-    assert events[0].turn_id == events[2].turn_id != ""
+    assert isinstance(cut, UsageReport) and cut.estimated
+    assert last == [StateChanged("IDLE"), ProcessingEnd("interrupted")]
+    assert events[0].turn_id == events[3].turn_id != ""
     answers = [turn for turn in session.history.turns if isinstance(turn, AssistantTurn)]
     assert answers[1].content == "Then more"
     assert answers[1].finish_reason.raw == "interrupted"

@@ -75,7 +75,7 @@ class Person:
             return await self.approvals.ask(question, PolicyJudgement("ask", "it is asked about"))
         return Allowed()
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
         return await self.approvals.wait(request.request_id)
 
     def allow_all(self) -> int:

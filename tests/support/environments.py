@@ -34,12 +34,13 @@ from tests.support.fake_editor_host import FakeEditorHost
 from tests.support.sandboxes import make_sandbox
 
 SHORT_GRACE_MS = 100  # instead of the default of two seconds, for tests that do not depend on it
+AMPLE_GRACE_MS = 60_000  # for commands that SIGTERM ends, however busy the machine is
 
 
 def local(folder: Path, files: Mapping[str, str | bytes], ripgrep: str | None = None) -> LocalEnvironment:
     write_files(folder, files)
     return LocalEnvironment(
-        str(folder), ripgrep=ripgrep, limits=LocalLimits(terminate_grace_ms=SHORT_GRACE_MS)
+        str(folder), ripgrep=ripgrep, limits=LocalLimits(terminate_grace_ms=AMPLE_GRACE_MS)
     )
 
 
@@ -66,7 +67,7 @@ atexit.register(lambda: anyio.run(HERE.close))
 
 def remote(folder: Path, files: Mapping[str, str | bytes]) -> RemoteEnvironment:
     write_files(folder, files)
-    return RemoteEnvironment(HERE, lambda: EndConfig(str(folder), grace_ms=SHORT_GRACE_MS))
+    return RemoteEnvironment(HERE, lambda: EndConfig(str(folder), grace_ms=AMPLE_GRACE_MS))
 
 
 def mapped(folder: Path, files: Mapping[str, str | bytes]) -> MappedEnvironment:

@@ -40,6 +40,6 @@ class FakeApprover:
         await checkpoint()
         return Allowed() if self._free else None
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
         await checkpoint()
         return next(self._decisions, self._otherwise)

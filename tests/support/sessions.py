@@ -74,7 +74,7 @@ class MemoryRecorder:
     def partial(self, part_id: str, text: str) -> None:
         self.partials.append((part_id, text))
 
-    def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
+    async def output(self, call_id: str, text: str, missing_bytes: int = 0) -> str:
         self.outputs[call_id] = text
         return f"ref-{call_id}"
 

@@ -60,14 +60,19 @@ _validators: dict[int, Any] = {}
 
 
 def misfit(value: Any, part: Any) -> str:
-    """Return the error of a value as `find_schema_error` does. `part` is a part of a cached schema of this module.
+    """Return the error of a value as `find_schema_error` does. `part` is a part of a cached schema of this module."""
+    return "" if fits(value, part) else find_schema_error(value, part, is_own=True)
+
+
+def fits(value: Any, part: Any) -> bool:
+    """Return whether a value is valid.
 
     The validator of `part` is cached, because making a validator takes longer than checking a message.
     """
     validator = _validators.get(id(part))
     if not validator:
         validator = _validators[id(part)] = _Validator(part, registry=EMPTY_REGISTRY)
-    return "" if validator.is_valid(value) else find_schema_error(value, part)
+    return bool(validator.is_valid(value))
 
 
 def misfit_of(group: str, name: str, side: str, value: Any) -> str:

@@ -14,10 +14,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tests.docs.pages import walk
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "field-reports.md"
@@ -62,7 +64,9 @@ def read_reports() -> tuple[Report, ...]:
     Raises:
         ValueError: A report is not in the page and its marker is incomplete, or its area or outcome is unknown.
     """
-    rows = list(_read_page())
+    rows = defaultdict[str, list[Report]](list)
+    for row in _read_page():
+        rows[row.source].append(row)
     found = [
         report
         for path in sorted((ROOT / "tests").rglob("*.py"))
@@ -86,12 +90,17 @@ def _marks(path: Path) -> Iterator[ast.Call]:
     text = path.read_text(encoding="utf-8")
     if "report" not in text or path in (Path(__file__), ROOT / "tests/support/reports.py"):
         return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("pytest.mark.report", "reported"):
-            yield node
+    for node in walk(ast.parse(text)):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="reported") | ast.Attribute(attr="report", value=ast.Attribute(attr="mark"))
+            ):
+                yield node
+            case _:
+                pass
 
 
-def _read_mark(node: ast.Call, file: str, rows: list[Report]) -> Iterator[Report]:
+def _read_mark(node: ast.Call, file: str, rows: Mapping[str, list[Report]]) -> Iterator[Report]:
     """Yield the reports of a marker. Each row of the page serves one: that of the same file, if there is one."""
     sources = node.args if isinstance(node.func, ast.Attribute) else node.args[:1]
     words = [ast.literal_eval(arg) for arg in sources]
@@ -114,12 +123,11 @@ def _read_mark(node: ast.Call, file: str, rows: list[Report]) -> Iterator[Report
         yield report
 
 
-def _take_row(source: str, file: str, rows: list[Report]) -> Report:
-    fitting = [row for row in rows if row.source == source]
-    if not fitting:
+def _take_row(source: str, file: str, rows: Mapping[str, list[Report]]) -> Report:
+    if not (fitting := rows.get(source)):
         raise ValueError(f"{file}: {source} has no row in docs/field-reports.md")
     row = next((row for row in fitting if row.test == file), fitting[0])
-    rows.remove(row)
+    fitting.remove(row)
     return row
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.docs.pages import tables
+from tests.docs.pages import read, statements, tables
 from tests.spec_rows import ROWS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,11 +43,10 @@ def read_requirements() -> tuple[Requirement, ...]:
 
 def python_marks(path: Path, marker: str = "req") -> Iterator[tuple[str, str]]:
     """Yield (id, test) for each function, class or module of a file with this marker."""
-    text = path.read_text(encoding="utf-8")
-    if f"mark.{marker}(" not in text:
+    file = str(path.relative_to(ROOT))
+    if f"mark.{marker}(" not in read(file):
         return  # parsing takes most of the time
-    file = path.relative_to(ROOT)
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for mark in node.decorator_list:
                 yield from ((found, f"{file}::{node.name}") for found in _ids(mark, marker))
@@ -55,7 +54,7 @@ def python_marks(path: Path, marker: str = "req") -> Iterator[tuple[str, str]]:
             isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets
         ):
             for part in ast.walk(node.value):
-                yield from ((found, str(file)) for found in _ids(part, marker))
+                yield from ((found, file) for found in _ids(part, marker))
 
 
 def _ids(mark: ast.AST, marker: str) -> list[str]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from agent_ls.environments.base import FileWrite
+from agent_ls.environments.base import Attribution, FileWrite
 from agent_ls.environments.effects import WriteEffect
+from agent_ls.environments.errors import AccessDeniedError
 from agent_ls.environments.memory import MemoryEnvironment
+from agent_ls.environments.wrappers.scoped import ScopedEnvironment
+from agent_ls.tools.apply_patch import APPLY_PATCH
+from agent_ls.tools.base import Tool
 from agent_ls.tools.file_additions import APPEND_FILE, CREATE_FILE
 from agent_ls.tools.file_moves import COPY_FILE, DELETE_FILE, MOVE_FILE
 from agent_ls.tools.line_views import HEAD, READ_LINES, TAIL
@@ -30,6 +37,26 @@ async def test_move_names_both_files_in_its_effect_and_keeps_every_byte() -> Non
     output = await prepared.run()
     assert made.bytes("x/b.bin") == b"\0\1\2" and not made.exists("a.bin")
     assert output.text == "Moved a.bin to x/b.bin."
+
+
+@pytest.mark.req("A1")
+async def test_a_change_outside_the_folder_of_an_agent_is_refused_before_it_is_asked_about() -> None:
+    made = calls(a_txt="one\n")
+    await made.environment.commit([FileWrite("lib/b.txt", b"two\n", None)], Attribution("s", "t", "c"))
+    made.context = replace(made.context, environment=ScopedEnvironment(made.environment, "/project/lib"))
+    patch = "*** Begin Patch\n*** Update File: ../a.txt\n@@\n-one\n+two\n*** End Patch"
+    refused: list[tuple[Tool[Any], dict[str, str]]] = [
+        (DELETE_FILE, {"file_path": "../a.txt"}),
+        (MOVE_FILE, {"source": "../a.txt", "target": "a.txt"}),
+        (MOVE_FILE, {"source": "b.txt", "target": "../b.txt"}),
+        (COPY_FILE, {"source": "b.txt", "target": "../b.txt"}),
+        (CREATE_FILE, {"file_path": "../c.txt", "content": "x"}),
+        (APPLY_PATCH, {"patch": patch}),
+    ]
+    for tool, arguments in refused:
+        with pytest.raises(AccessDeniedError):
+            await made.prepare(tool, **arguments)
+    assert isinstance((await made.prepare(COPY_FILE, source="../a.txt", target="a.txt")).effect, WriteEffect)
 
 
 async def test_copy_keeps_the_source_file() -> None:

@@ -30,19 +30,22 @@ def _presets() -> Iterator[str]:
 
 
 def _packs() -> Iterator[str]:
+    yield "| pack | what it is for |"
+    yield "| --- | --- |"
     for pack in PACKS.values():
-        yield f"### {pack.name}\n"
         own = f", in addition to {_code(pack.own)}" if pack.own else ""
-        yield f"To {pack.about}{own}.\n" if pack.is_category else f"For {pack.about}.\n"
-        yield "| tool | category | what it does | program |"
-        yield "| --- | --- | --- | --- |"
-        yield from map(_row, pack_tools(pack.name))
-        yield ""
+        yield f"| `{pack.name}` | {'to' if pack.is_category else 'for'} {pack.about}{own} |"
+    yield ""
+    yield "| pack | tool | category | what it does | program |"
+    yield "| --- | --- | --- | --- | --- |"
+    for pack in PACKS.values():
+        yield from (_row(pack.name, tool) for tool in pack_tools(pack.name))
 
 
-def _row(tool: PackTool) -> str:
+def _row(pack: str, tool: PackTool) -> str:
     name = f"*`{tool.name}`*" if tool.name in COVERED_BY else f"`{tool.name}`"
-    return f"| {name} | {tool.definition.category} | {tool.summary} | {_code(tool.programs)} |"
+    category, programs = tool.definition.category, _code(tool.programs)
+    return f"| `{pack}` | {name} | {category} | {tool.summary} | {programs} |"
 
 
 def _markers() -> Iterator[str]:

@@ -54,6 +54,8 @@ WINDOWS_NAMES = frozenset(
 MINIMAL_NAMES = frozenset("PATH HOME USER LANG LC_ALL TERM SHELL TMPDIR TZ".split())
 
 MIN_SECRET_CHARS = 8
+MIN_HIDDEN_CHARS = 16
+"""Minimum length of a value that counts as secret because of its variable's name, which nobody has declared."""
 
 _OF_A_REPOSITORY = frozenset(
     """
@@ -107,7 +109,9 @@ def without_other_repository(environ: Mapping[str, str], own: str) -> Mapping[st
 
     `own` is the folder of git that the working directory belongs to, "" if to none: then the variables are meant.
     """
-    named = environ.get("GIT_DIR", "")
+    beside = os.path.dirname(os.path.realpath(environ.get("GIT_INDEX_FILE", "")))
+    # a hook of `git commit -a` has an index, but no GIT_DIR
+    named = environ.get("GIT_DIR", "") or (beside if os.path.isfile(os.path.join(beside, "HEAD")) else "")
     if not named or not own or os.path.realpath(named) == own:
         return environ
     return {name: value for name, value in environ.items() if name not in _OF_A_REPOSITORY}
@@ -132,6 +136,18 @@ def is_declared_secret(name: str, value: str) -> bool:
 def is_secret_name(name: str) -> bool:
     """Return whether the name of a variable, a header or an option says that its value is secret."""
     return any(fnmatchcase(name.upper(), pattern) for pattern in SECRET_NAMES)
+
+
+def hidden_values(environ: Mapping[str, str]) -> Iterator[str]:
+    """Yield the values of variables that commands do not get because of their names, if they look like secrets.
+
+    Short values, values of few different characters, paths and sentences may occur in any text.
+    """
+    for name, value in environ.items():
+        is_random = len(value) >= MIN_HIDDEN_CHARS and len(set(value)) >= MIN_SECRET_CHARS
+        is_text = value.startswith(("/", ".", "~")) or "://" in value or any(map(str.isspace, value))
+        if _matches_any(name, DENIED_PATTERNS) and is_random and not is_text:
+            yield value
 
 
 def secret_words(words: Sequence[str]) -> Iterator[str]:

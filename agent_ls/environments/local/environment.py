@@ -33,7 +33,7 @@ from agent_ls.environments.local.files import list_folder, read_file
 from agent_ls.environments.local.git_index import git_folder_of, tracked_names
 from agent_ls.environments.local.processes.background import MAX_RUNNING
 from agent_ls.environments.local.processes.foreground import TERMINATE_GRACE_MS, LocalProcesses
-from agent_ls.environments.local.search import LocalSearch
+from agent_ls.environments.local.search import LocalSearch, hidden_above
 from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.terminals.relays import Relays
 from agent_ls.environments.local.terminals.terminal_commands import INPUT_WAIT_MS
@@ -101,7 +101,7 @@ class LocalEnvironment:
         add_workspace(self._root)
         variables = dict(os.environ) if environ is None else environ
         inherited = without_other_repository(
-            variables, git_folder_of(self._root) if "GIT_DIR" in variables else ""
+            variables, git_folder_of(self._root) if variables.keys() & {"GIT_DIR", "GIT_INDEX_FILE"} else ""
         )
         relays = Relays(terminals, self._root) if terminals and os.name != "nt" else None
         self._processes = LocalProcesses(
@@ -155,7 +155,8 @@ class LocalEnvironment:
         return await to_thread.run_sync(_exists, self._resolve(path), abandon_on_cancel=True)
 
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
-        return await to_thread.run_sync(_list, self._resolve(path), path, depth, abandon_on_cancel=True)
+        where = self._resolve(path)
+        return await to_thread.run_sync(_list, where, path, depth, self._root, abandon_on_cancel=True)
 
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         # The thread is not abandoned on cancellation: a commit is completed or not begun, never half done. The
@@ -224,10 +225,16 @@ def _exists(path: str) -> bool:
     return os.path.exists(existing_spelling(path))
 
 
-def _list(path: str, asked: str, depth: int) -> Sequence[DirEntry]:
+def _list(path: str, asked: str, depth: int, root: str) -> Sequence[DirEntry]:
     path = existing_spelling(path)
     entries = list_folder(path, asked, depth)
     if is_looked_for(path):  # at the start of a session, which needs no names from the index of git
         return entries
     tracked = tracked_names(path, [entry.name for entry in entries if not entry.is_dir])
-    return [replace(it, is_tracked=True) if it.name in tracked else it for it in entries]
+    hidden = hidden_above(path, root, [(entry.name, entry.is_dir) for entry in entries], tracked)
+    return [
+        replace(it, is_tracked=it.name in tracked, is_hidden_above=it.name in hidden)
+        if it.name in tracked or it.name in hidden
+        else it
+        for it in entries
+    ]

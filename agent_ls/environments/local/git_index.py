@@ -72,22 +72,31 @@ class _IndexVersion(NamedTuple):
 
 def git_folder_of(folder: str) -> str:
     """Return the folder of git of the repository that contains `folder`; "" if there is none."""
+    _, index = _find_working_tree(folder)
+    return os.path.realpath(os.path.dirname(index)) if index else ""
+
+
+def working_tree_of(folder: str) -> str:
+    """Return the root of git's working tree that contains `folder`; "" if there is none. Blocks."""
+    place, index = _find_working_tree(folder)
+    return place if index else ""
+
+
+def _find_working_tree(folder: str) -> tuple[str, str]:
+    """Return the root of the working tree around `folder`, and the path of its index; "" if there is none."""
     place = os.path.realpath(folder)
     while not (index := _index_of(os.path.join(place, ".git"))):
         parent = os.path.dirname(place)
         if parent == place:
-            return ""
+            break
         place = parent
-    return os.path.realpath(os.path.dirname(index))
+    return place, index
 
 
 def _find_versions(folder: str) -> Iterator[_IndexVersion]:
-    place = os.path.realpath(folder)
-    while not (index := _index_of(os.path.join(place, ".git"))):
-        parent = os.path.dirname(place)
-        if parent == place:
-            return
-        place = parent
+    place, index = _find_working_tree(folder)
+    if not index:
+        return
     for path in (index, *_find_shared_indexes(index)):
         with suppress(OSError):
             facts = os.stat(path)

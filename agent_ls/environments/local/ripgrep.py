@@ -23,17 +23,21 @@ from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_program
 from agent_ls.text import decode
 
-# Hidden files are searched, because some of them configure CI. `.git` is not searched. Ignore files apply
-# even outside of a git repository.
+# Hidden files are searched, because some of them configure CI. `.git` is not searched.
 WALK_OPTIONS = (
     "--no-config",
     "--hidden",
     "--glob=!.git",
-    "--no-require-git",
     "--no-ignore-global",  # it reads the settings of git in its own way: user_rules.py does
     "--no-messages",
     "--path-separator=/",
 )
+ALL_PARENTS = ("--no-require-git",)
+"""The options with which all ignore files above the searched folder apply."""
+OF_REPOSITORY: tuple[str, ...] = ()
+"""The options with which those of the repository apply."""
+NO_PARENTS = (*ALL_PARENTS, "--no-ignore-parent")
+"""The options with which those above the searched folder do not apply."""
 NO_GIT_RULES = ("--no-ignore-vcs", "--no-ignore-files")
 """The options that leave the rules of git aside, and keep those for search programs."""
 _VERSION = regex(r"ripgrep (\d+)\.(\d+)\.(\d+)")
@@ -42,7 +46,7 @@ _VERSION_S = 10
 # Matches file name globs that ripgrep and `globs.compile_glob` interpret in the same way.
 _WORD = r"[\w.*?-]"
 # Names with accents have two forms, of which ripgrep would find one.
-_PLAIN_NAME_GLOB = regex(rf"(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+", re.ASCII)
+_PLAIN_NAME_GLOB = regex(rf"(?!.*\.\.)(?:{_WORD}|\{{{_WORD}+(?:,{_WORD}+)*\}})+", re.ASCII)
 
 
 def candidates() -> list[str]:

@@ -14,6 +14,7 @@ import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from anyio import to_thread
 
@@ -23,6 +24,7 @@ from agent_ls.environments.local.processes.starting import run_confined
 from agent_ls.environments.local.trees.session_trees import default_shell
 from agent_ls.environments.sandbox import Kind, Sandbox, SandboxLimits, wrap_command
 from agent_ls.program_lookup import find_program
+from agent_ls.system import replace_file
 
 TRIAL_S = 10.0
 TOO_SLOW = "its test run took too long"
@@ -80,7 +82,10 @@ def _find_sandbox(limits: SandboxLimits, filters: str, use: str) -> tuple[Sandbo
             sandbox, why = _candidate(kind, filters)
         except OSError as error:
             sandbox, why = None, f"{filters} cannot be written: {error.strerror or error}"
-        failure = _failure(sandbox, limits) if sandbox else why
+        try:
+            failure = _failure(sandbox, limits) if sandbox else why
+        except OSError as error:  # a full disk has no folder for temporary files
+            failure = f"it cannot be tried: {error.strerror or error}"
         if not failure:
             return sandbox, "; ".join(reasons)
         reasons.append(f"{kind}: {failure}")
@@ -127,9 +132,7 @@ def _filters(folder: str) -> tuple[str, str]:
     for name, is_read_only in (("network", False), ("looking", True)):
         path = os.path.join(folder, f"{name}.bpf")
         code = program(network=False, is_read_only=is_read_only, scopes_signals=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-            file.write(code)
-        os.replace(file.name, path)
+        replace_file(Path(path), code)
         found.append(path)
     return found[0], found[1]
 

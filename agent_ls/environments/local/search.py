@@ -24,18 +24,23 @@ from agent_ls.environments.errors import (
     PathNotFoundError,
     SearchLimitError,
 )
+from agent_ls.environments.instruction_files import find_levels
 from agent_ls.environments.local import ripgrep
 from agent_ls.environments.local.files import check_regular_file, read_file
 from agent_ls.environments.local.git_index import tracked_files, tracked_paths
 from agent_ls.environments.local.processes.ending import run_process
 from agent_ls.environments.local.spelling import existing_spelling
 from agent_ls.environments.local.user_rules import find_user_rules
-from agent_ls.environments.search import Tree, not_excluded
+from agent_ls.environments.search import not_excluded
 from agent_ls.paths import is_within
+from agent_ls.patterns import regex
 from agent_ls.text import decode, has_lone_cr
 
 COUNTED_FILES, COUNTED_BYTES = 200, 16 * 1024 * 1024
 """In so many files with results, lines are counted as read_file counts them."""
+
+_WITH_RULES = regex(r"\0((?:[^\0]*/)?)\.gitignore(?=\0)")
+"""The folders with a .gitignore, in a listing."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -59,11 +64,11 @@ class LocalSearch:
     async def grep(self, pattern: str, path: str, asked: str, options: GrepOptions) -> GrepResult:
         search.check_pattern_text(pattern)
         path, rules = await _in_thread(_find_path, path, asked)
-        program = await self._ripgrep()
-        if not program:
+        command = await self._ripgrep(path)
+        if not command:
             return await self._grep_without(pattern, path, options, rules)
         try:
-            return await self._grep_with(program, pattern, path, options, rules)
+            return await self._grep_with(command, pattern, path, options, rules)
         except InvalidPatternError:
             if not search.looks_around(pattern, options):
                 raise
@@ -77,18 +82,18 @@ class LocalSearch:
         )
 
     async def _grep_with(
-        self, program: str, pattern: str, path: str, options: GrepOptions, rules: str
+        self, command: Sequence[str], pattern: str, path: str, options: GrepOptions, rules: str
     ) -> GrepResult:
-        hidden = await self._list_hidden(program, path, rules)
-        is_hidden: Callable[[str], bool] | None = self._marked_rules(path, *hidden)
+        hidden = await self._list_hidden(command, path, rules)
+        is_hidden: Callable[[str], bool] | None = await _in_thread(self._marked_rules, path, path, *hidden)
         arguments = [
-            program,
+            *command,
             *ripgrep.rules_arguments(rules),
             *ripgrep.grep_arguments(pattern, path, options),
             *hidden,
         ]
         findings = await self._grep(arguments, pattern, path, options, is_hidden)
-        if not findings.lines and await self._is_all_ignored(program, path, rules):
+        if not findings.lines and await self._is_all_ignored(command, path, rules):
             arguments[1:1] = ripgrep.NO_GIT_RULES
             is_hidden = None
             findings = await self._grep(arguments, pattern, path, options, is_hidden)
@@ -163,63 +168,66 @@ class LocalSearch:
         plan, rules = await _in_thread(_plan, pattern, path, asked)
         if plan is None:
             return []
-        program = await self._ripgrep()
-        if program:
-            files = await self._list(program, rules, plan.folder, plan.name)
-            if not files and await self._is_all_ignored(program, plan.folder, rules):
-                files = await self._list(program, rules, plan.folder, plan.name, *ripgrep.NO_GIT_RULES)
+        command = await self._ripgrep(plan.folder)
+        if command:
+            files = await self._list(command, rules, plan.folder, plan.name)
+            if not files and await self._is_all_ignored(command, plan.folder, rules):
+                files = await self._list(command, rules, plan.folder, plan.name, *ripgrep.NO_GIT_RULES)
         else:
             files = await _in_thread(_files_to_search, plan.folder, self._root, rules)
         return await _in_thread(self._filter_matching, files, plan)
 
-    async def _is_all_ignored(self, program: str, path: str, rules: str) -> bool:
+    async def _is_all_ignored(self, command: Sequence[str], path: str, rules: str) -> bool:
         """Return whether `path` is a folder below the working directory whose files are all ignored by git's rules. Who
         names such a folder wants to search it.
         """
         is_inside = path != self._root and await _in_thread(os.path.isdir, path)
-        return is_inside and not await self._list(program, rules, path)
+        return is_inside and not await self._list(command, rules, path)
 
-    async def _list(self, program: str, rules: str, folder: str, name: str = "", *more: str) -> set[str]:
-        arguments = [program, *ripgrep.rules_arguments(rules), *more, *ripgrep.list_arguments(folder, name)]
+    async def _list(
+        self, command: Sequence[str], rules: str, folder: str, name: str = "", *more: str
+    ) -> set[str]:
+        arguments = [*command, *ripgrep.rules_arguments(rules), *more, *ripgrep.list_arguments(folder, name)]
         async with run_process(arguments, self._root) as process:
             listing = await ripgrep.read_all(process.stdout)
-        return await _in_thread(self._read_listing, listing)
+        return await _in_thread(self._read_listing, listing, folder)
 
-    def _read_listing(self, listing: bytes) -> set[str]:
-        is_hidden = self._marked_rules()
+    def _read_listing(self, listing: bytes, folder: str) -> set[str]:
+        is_hidden = self._marked_rules(folder)
         return {file for file in map(os.fsdecode, listing.split(b"\0")[:-1]) if not is_hidden(file)}
 
-    def _marked_rules(self, *shown: str) -> Callable[[str], bool]:
-        """Return whether a rule hides a file that ripgrep cannot read; not one of `shown`. The predicate blocks."""
-        is_hidden, never = search.marked_rules(_DiskTree(), self._root), frozenset(shown)
-        return lambda file: file not in never and is_hidden(file)
+    def _marked_rules(self, searched: str, *shown: str) -> Callable[[str], bool]:
+        """Return whether a rule that ripgrep misreads hides a file, but none of `shown`. Both block."""
+        top = _top_of_rules(self._root, searched)
+        rules, never = search.MisreadRules(_DiskTree(), top, searched), frozenset(shown)
+        return lambda file: file not in never and rules.is_hidden(file)
 
-    async def _list_hidden(self, program: str, path: str, rules: str) -> Sequence[str]:
+    async def _list_hidden(self, command: Sequence[str], path: str, rules: str) -> Sequence[str]:
         """Return the files below the folder `path` that git tracks although they are ignored."""
         if not await _in_thread(_has_tracked_files, path):
             return ()
-        listed = await self._list(program, rules, path)
-        return await _in_thread(tracked_besides, listed, path, self._root, _DiskTree())
+        listed = await self._list(command, rules, path)
+        return await _in_thread(tracked_besides, listed, path, self._root)
 
     async def files(self, limit: int) -> Sequence[str]:
         """Return at most `limit` files of the working directory as relative paths, unordered, without ignored
         files.
         """
         rules = await _in_thread(_check_root, self._root)
-        program = await self._ripgrep()
-        if program:
-            return await self._first_listed(program, rules, limit)
+        command = await self._ripgrep(self._root)
+        if command:
+            return await self._first_listed(command, rules, limit)
         found = await _in_thread(self._first_walked, rules, limit)
         return found if len(found) >= limit else [*found, *await self._hidden_below_root(found)][:limit]
 
     async def _hidden_below_root(self, shown: Iterable[str]) -> Sequence[str]:
         above = self._root.rstrip("/") + "/"
         listed = {above + name for name in shown}
-        hidden = await _in_thread(tracked_besides, listed, self._root, self._root, _DiskTree())
+        hidden = await _in_thread(tracked_besides, listed, self._root, self._root)
         return [file.removeprefix(above) for file in hidden]
 
-    async def _first_listed(self, program: str, rules: str, limit: int) -> Sequence[str]:
-        arguments = [program, *ripgrep.rules_arguments(rules), *ripgrep.list_arguments(self._root, "")]
+    async def _first_listed(self, command: Sequence[str], rules: str, limit: int) -> Sequence[str]:
+        arguments = [*command, *ripgrep.rules_arguments(rules), *ripgrep.list_arguments(self._root, "")]
         chunks: list[bytes] = []
         count = 0
         async with run_process(arguments, self._root) as process:
@@ -239,7 +247,14 @@ class LocalSearch:
         """
         text = listing.decode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
         above = self._root.rstrip("/") + "/"
-        return f"\0{text}".replace(f"\0{above}", "\0").split("\0")[1:-1]
+        text = f"\0{text}".replace(f"\0{above}", "\0")
+        names = text.split("\0")[1:-1]
+        rules = search.MisreadRules(_DiskTree(), _top_of_rules(self._root, self._root), self._root)
+        if not rules.has_any(
+            [self._root, *(f"{above}{folder}".rstrip("/") for folder in _WITH_RULES.findall(text))]
+        ):
+            return names
+        return [name for name in names if not rules.is_hidden(above + name)]
 
     def _first_walked(self, rules: str, limit: int) -> Sequence[str]:
         above = self._root.rstrip("/") + "/"
@@ -253,19 +268,77 @@ class LocalSearch:
         every = files | tracked_paths(plan.folder)
         by_name = {search.shown_path(file, plan.folder): file for file in every}
         selected = [by_name[name] for name in plan.select(by_name)]
-        hidden = existing((file for file in selected if file not in files), self._root, _DiskTree())
+        top = _top_of_rules(self._root, plan.folder)
+        hidden = existing((file for file in selected if file not in files), top)
         found = [*(file for file in selected if file in files), *hidden]
         newest_first = sorted((-_mtime_ns(file), search.path_order(file), file) for file in found)
         return [search.shown_path(file, self._root) for _, _, file in newest_first]
 
-    async def _ripgrep(self) -> str:
+    async def _ripgrep(self, path: str) -> Sequence[str]:
+        """Return the begin of a command line that searches `path`; () to search without ripgrep."""
         if self._program is None:
             self._program = await _in_thread(_find_ripgrep)
-        return self._program
+        scope = await _in_thread(_scope, self._root, path) if self._program else None
+        return () if scope is None else (self._program, *scope)
 
 
 def _find_ripgrep() -> str:
     return ripgrep.find_working(ripgrep.candidates())
+
+
+def _scope(root: str, path: str) -> Sequence[str] | None:
+    """Return the options of ripgrep for the ignore files above `path`: those of the repository count, or, without one,
+    those from `root` down. None if ripgrep cannot leave out the files above `root` alone, or misreads one. Blocks.
+
+    So rules for all files in the home folder hide no project below it, whether or not the home folder is a repository.
+    """
+    root = root if is_within(path, root, "/") else path
+    top = _root_of_rules(root)
+    if _hides_too_much(top, path):
+        return None
+    above = search.folders_between("/", top)
+    if not any(os.path.lexists(os.path.join(folder, search.IGNORE_FILES[0])) for folder in above):
+        return ripgrep.ALL_PARENTS
+    if os.path.lexists(os.path.join(top, search.NEVER_LISTED)):
+        return ripgrep.OF_REPOSITORY
+    return ripgrep.NO_PARENTS if path == root else None
+
+
+def _hides_too_much(top: str, path: str) -> bool:
+    """Return whether ripgrep may not find files below `path` because it misreads a rule from `top` down. Blocks."""
+    folders = [*search.folders_between(top, path), path]
+    texts = (_DiskTree().text(os.path.join(folder, search.IGNORE_FILES[0])) for folder in folders)
+    below = [os.path.basename(folder) for folder in folders[1:]]
+    return any(search.hides_too_much(text, below[at:]) for at, text in enumerate(texts))
+
+
+def _top_of_rules(root: str, path: str) -> str:
+    """Return the highest folder whose ignore files apply in a search of `path` with the working directory `root`."""
+    return _root_of_rules(root if is_within(path, root, "/") else path)
+
+
+def hidden_above(
+    folder: str, root: str, entries: Sequence[tuple[str, bool]], tracked: Collection[str]
+) -> set[str]:
+    """Return those of `entries` in `folder` that an ignore file above the working directory `root`, or the user's own,
+    hides. Of files that git tracks (`tracked`), those that an `.ignore` hides. Blocks.
+    """
+    folder, root = slashed(folder), slashed(root)
+    top = _top_of_rules(root, folder)
+    inner = root if is_within(folder, root, "/") else folder
+    tree = _DiskTree(find_user_rules())
+    hidden = search.hidden_above(tree, folder, inner, top, entries)
+    paths = {f"{folder.rstrip('/')}/{name}": name for name in tracked} if top != inner else {}
+    shown = {paths[path] for path in not_excluded(tree, paths, top)}
+    return hidden.difference(tracked) | {*paths.values()} - shown
+
+
+def _root_of_rules(folder: str) -> str:
+    """Return the highest folder whose ignore files apply in `folder`: the root of the repository, or `folder` itself
+    without a repository, and in one that hides `folder`. Blocks.
+    """
+    top = slashed(find_levels(folder)[0])
+    return folder if search.is_hidden_folder(_DiskTree(), top, folder) else top
 
 
 def _grep_without(
@@ -278,7 +351,7 @@ def _grep_without(
     disk = _DiskTree()
     files = _files_to_search(path, root, rules)
     if _has_tracked_files(path):
-        files |= {*tracked_besides(files, path, root, disk)}
+        files |= {*tracked_besides(files, path, root)}
     for file in sorted(files, key=search.path_order):
         with suppress(RuntimeError):  # raised in a separate process, which cancellation ends anyway
             from_thread.check_cancelled()
@@ -341,7 +414,9 @@ class _DiskTree:
 
 
 def _files_below(path: str, root: str, rules: str) -> Iterable[str]:
-    return search.walk(_DiskTree(rules), path, root) if os.path.isdir(path) else [path]
+    if not os.path.isdir(path):
+        return [path]
+    return search.walk(_DiskTree(rules), path, _top_of_rules(root, path))
 
 
 class _TreeOfAll(_DiskTree):
@@ -356,7 +431,7 @@ def _files_to_search(path: str, root: str, rules: str) -> set[str]:
     files = {*_files_below(path, root, rules)}
     if files or path == root or not os.path.isdir(path):
         return files
-    return {*search.walk(_TreeOfAll(), path, root)}
+    return {*search.walk(_TreeOfAll(), path, _top_of_rules(root, path))}
 
 
 def _has_tracked_files(path: str) -> bool:
@@ -412,16 +487,16 @@ MAX_FILES = 1_000
 """Maximum number of such files: they are arguments of ripgrep."""
 
 
-def tracked_besides(listed: Collection[str], folder: str, root: str, tree: Tree) -> list[str]:
+def tracked_besides(listed: Collection[str], folder: str, root: str) -> list[str]:
     """Return the tracked files below `folder` that a search reads, and that are not in `listed`. Blocks.
 
-    The paths begin with `folder` as it is given. `root` is the working directory, whose files for search programs
-    (`.ignore`) apply.
+    The paths begin with `folder` as it is given. `root` is the working directory. Files for search programs (`.ignore`)
+    apply.
     """
-    return existing(sorted(tracked_paths(folder).difference(listed)), root, tree)
+    return existing(sorted(tracked_paths(folder).difference(listed)), _top_of_rules(root, folder))
 
 
-def existing(files: Iterable[str], root: str, tree: Tree) -> list[str]:
-    """Return the first MAX_FILES of the files that exist and that no `.ignore` excludes. Blocks."""
+def existing(files: Iterable[str], top: str) -> list[str]:
+    """Return the first MAX_FILES of the files that exist and that no `.ignore` from `top` down excludes. Blocks."""
     there = (file for file in files if os.path.isfile(file) and not os.path.islink(file))
-    return [*islice(not_excluded(tree, there, root), MAX_FILES)]
+    return [*islice(not_excluded(_DiskTree(), there, top), MAX_FILES)]

@@ -13,11 +13,11 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 _OWN = (
-    "argument_types.py", "legacy_encodings.py", "memo.py", "method_forms.py", "paths.py", "patterns.py",
-    "program_lookup.py", "system.py",
+    "argument_types.py", "legacy_encodings.py", "long_texts.py", "memo.py", "method_forms.py", "paths.py",
+    "patterns.py", "program_lookup.py", "system.py",
     "text.py", "_version.py",
     "environments/__init__.py", "environments/base.py", "environments/errors.py", "environments/opened.py",
-    "environments/instruction_files.py",
+    "environments/ignore_rules.py", "environments/instruction_files.py",
     "environments/instruction_names.py",
     "environments/globs.py", "environments/search.py", "environments/timed_search.py", "environments/terminal_host.py",
     "environments/sandbox.py", "environments/worker.py",

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
-from anyio import CancelScope, current_time, get_cancelled_exc_class
+from anyio import CancelScope, current_time, get_cancelled_exc_class, move_on_after
 
 from agent_ls.argument_types import find_misuse, hints_of
 from agent_ls.environments.base import (
+    Attribution,
     CommandOptions,
     CommandTerminal,
     ExecResult,
     ExecutionEnvironment,
+    FileState,
+    FileWrite,
     OutputSink,
     Stream,
     TerminalWatcher,
@@ -29,10 +32,20 @@ from agent_ls.environments.base import (
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local.processes.output import CommandOutput
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
-from agent_ls.own_code import FailureLog, WrongValueError, describe_failure, exits_as_errors, is_cancelled
+from agent_ls.own_code import (
+    FailureLog,
+    Watched,
+    WrongValueError,
+    describe_failure,
+    exits_as_errors,
+    failure_place,
+    is_cancelled,
+)
 
 GRACE_MS = 5_000
 """Added to the time limit of a command, for an environment that keeps the limit itself and ends processes."""
+CLEANUP_S = 60.0
+"""How long the end of a session waits for `cleanup`."""
 TIMEOUT_EXIT_CODE = 124
 """The exit code of timeout(1) for a command that it ended."""
 CUT_OFF = "The environment did not end the command at its time limit, so the call was cancelled."
@@ -73,12 +86,17 @@ class OwnEnvironment(ForwardingEnvironment):
 
     async def cleanup(self) -> None:
         """Never raises: an error is kept in `cleanup_error`. The caller has shielded the call from cancellation."""
-        try:
-            await self._call("cleanup")
-        except EnvError as error:
-            self.cleanup_error = error
-        except get_cancelled_exc_class() as error:
-            self.cleanup_error = self._failed("cleanup", error)
+        with move_on_after(CLEANUP_S) as limit:
+            try:
+                await self._call("cleanup")
+            except EnvError as error:
+                self.cleanup_error = error
+            except get_cancelled_exc_class() as error:
+                if not limit.cancel_called:
+                    self.cleanup_error = self._failed("cleanup", error)
+        if limit.cancel_called:
+            late = WrongValueError(f"it did not end in {CLEANUP_S:g} s, and was left")
+            self.cleanup_error = self._failed("cleanup", late)
 
     def working_directory(self) -> str:
         return self._facts["working_directory"]
@@ -94,6 +112,13 @@ class OwnEnvironment(ForwardingEnvironment):
             return bool(await self._call("file_exists", path))
         except EnvError:
             return False
+
+    async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
+        states: Sequence[FileState] = await self._call("commit", writes, attribution)
+        if len(states) != len(writes):
+            counts = f"{len(states)} FileState values, expected {len(writes)}"
+            raise self._failed("commit", WrongValueError(f"the result: {counts}"))
+        return states
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
@@ -128,7 +153,7 @@ class OwnEnvironment(ForwardingEnvironment):
             with exits_as_errors():
                 result = getattr(self.inner, name)(*args, **kwargs)
                 if inspect.iscoroutine(result):
-                    result = await result
+                    result = await Watched(f"{type(self.inner).__name__}.{name}", result)
         except EnvError:
             raise
         except get_cancelled_exc_class() as error:
@@ -145,7 +170,7 @@ class OwnEnvironment(ForwardingEnvironment):
 
     def _failed(self, name: str, error: BaseException) -> OwnEnvironmentError:
         message = describe_failure(self.inner, name, error)
-        self._failures.write(name, message, error)
+        self._failures.write(failure_place(self.inner, name, error), message, error)
         return OwnEnvironmentError(message)
 
 

@@ -50,14 +50,18 @@ class ScopedEnvironment(ForwardingEnvironment):
     async def list_directory(self, path: str, depth: int = 1) -> Sequence[DirEntry]:
         return await self.inner.list_directory(self._absolute(path), depth)
 
+    def check_inside(self, path: str) -> None:
+        """Raise AccessDeniedError if the absolute `path` is outside of the folder."""
+        if not self._is_inside(path):
+            raise AccessDeniedError(
+                path,
+                f"this agent may change files in {self._folder} only; report the change that is needed instead",
+            )
+
     async def commit(self, writes: Sequence[FileWrite], attribution: Attribution) -> Sequence[FileState]:
         named = [replace(write, path=self._absolute(write.path)) for write in writes]
         for write in named:
-            if not self._is_inside(write.path):
-                raise AccessDeniedError(
-                    write.path,
-                    f"this agent may change files in {self._folder} only; report the change that is needed instead",
-                )
+            self.check_inside(write.path)
         return await self.inner.commit(named, attribution)
 
     async def exec_command(
@@ -96,3 +100,15 @@ class ScopedEnvironment(ForwardingEnvironment):
 
     def _rules(self) -> ModuleType:
         return ntpath if self.platform() == "windows" else posixpath
+
+
+def check_scope(path: str, environment: ExecutionEnvironment) -> None:
+    """Check a file that a call is to change, before the user is asked about the call. `path` is absolute.
+
+    Raises:
+        AccessDeniedError: `environment` is limited to a folder, and the file is outside of it.
+    """
+    while isinstance(environment, ForwardingEnvironment):
+        if isinstance(environment, ScopedEnvironment):
+            environment.check_inside(path)
+        environment = environment.inner

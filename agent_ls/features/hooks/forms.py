@@ -160,7 +160,11 @@ def compile_matcher(matcher: object) -> Matcher | None:
         )
     if not _PLAIN.fullmatch(matcher) or re.search(r"(?<!\w)\(|\)\w|\(\?|\(\w+(\|\w+)+\)", matcher):
         return Matcher(matcher, re.compile(matcher, re.IGNORECASE))
-    return Matcher(matcher, _names(re.split(r"[,|]", re.sub(r"\([^()]*\)", "", matcher))))
+    names = re.sub(r"\([^()]*\)", "", matcher)
+    if "(" in names or ")" in names:
+        # As a name it would fit no tool, and a guard would never run.
+        raise re.error("a round bracket is missing")
+    return Matcher(matcher, _names(re.split(r"[,|]", names)))
 
 
 def _names(names: Sequence[str]) -> re.Pattern[str]:

@@ -20,7 +20,7 @@ _ABOUT = "Secrets of MCP servers in clear text, for your eyes only. Written by `
 
 
 def server_secrets(state: Path) -> SecretStore:
-    return SecretStore(state / "mcp-keys.json", open_ring(), _ABOUT, "")
+    return SecretStore(state / "mcp-keys.json", open_ring(), _ABOUT)
 
 
 def read_entered(secrets: SecretStore, server: str, name: str) -> str | None:

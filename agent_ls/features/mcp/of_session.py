@@ -45,6 +45,14 @@ HANDED_OVER = " Your editor configured it for this session."
 FETCHED = " This command downloads the program that it runs, so the program may be different each time."
 
 
+def has_own_servers(account: Path) -> bool:
+    """Return whether the user's own file has servers, or entries that are none. Blocks."""
+    from agent_ls.mcp.sources import find_servers
+
+    found = find_servers(account, None)
+    return bool(found.servers or found.problems)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServersOfSession:
     """The MCP servers of one session, started when they are first needed.
@@ -187,7 +195,7 @@ class ServersOfSession:
         reason = _limits(config) + (FETCHED if effect.is_fetched else "")
         if config.source == "client":
             reason = f"{reason}{HANDED_OVER}"
-        decision = await self.approvals.ask(question, PolicyJudgement("ask", reason))
+        decision = await self.approvals.ask(question, PolicyJudgement("ask", reason, cause="trust"))
         if isinstance(decision, Allowed):
             return True
         if decision.by in UNSTORED_SOURCES:

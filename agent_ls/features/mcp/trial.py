@@ -29,8 +29,7 @@ from agent_ls.mcp.process import ServerProcesses
 from agent_ls.policy.places import Places
 from agent_ls.services.errors import AppError
 from agent_ls.services.permissions.paths import places_of
-from agent_ls.services.settings.layers import user_layer
-from agent_ls.services.settings.model import parse_settings
+from agent_ls.services.settings.layers import user_settings
 
 if TYPE_CHECKING:
     from agent_ls.mcp.session import ConnectionCallbacks, McpConnection
@@ -153,7 +152,7 @@ async def _connect(
                 connection = await stack.enter_async_context(opened)
             return await connection.describe(start_s)
     except (ConfigError, EnvError) as error:
-        raise AppError(f"the MCP server {config.name}: {error}") from error
+        raise AppError(f"the MCP server {config.name}: {error}", _correct(config)) from error
     except LoginNeededError as error:
         raise AppError(
             f"the MCP server {config.name}: {error}", f"run {command_for('login', config.name)}"
@@ -164,17 +163,25 @@ async def _connect(
                 f"the MCP server {config.name} requires a login", f"run {command_for('login', config.name)}"
             ) from error
         if problem := problem_of(error):
-            raise AppError(f"the MCP server {config.name}: {problem}") from error
+            raise AppError(f"the MCP server {config.name}: {problem}", _correct(config)) from error
         raise
     finally:
         await processes.end_all()
         await confinement.close()
 
 
+def _correct(config: ServerConfig) -> str:
+    what = (
+        "start the server, or correct its url"
+        if isinstance(config.target, HttpTarget)
+        else "correct its command"
+    )
+    return f"{what} in {config.file or 'the setting agentLs.mcp.servers'}"
+
+
 def _places(folder: str) -> Places:
     """Return the places of a session in this folder, with the paths of the user's settings. Blocks."""
-    settings, _ = parse_settings(user_layer()[0])
-    return places_of(folder, settings=settings.paths)
+    return places_of(folder, settings=user_settings().paths)
 
 
 async def _cancel(asked: Elicitation) -> ElicitationReply:

@@ -10,7 +10,7 @@ from typing import Any
 from agent_ls.mcp.config import ConfigError, ServerConfig, parse_server
 from agent_ls.mcp.sources import USER_FILE, read_file, servers_of
 from agent_ls.services.errors import BadChoiceError
-from agent_ls.services.settings.state_folder import state_folder, write_private
+from agent_ls.services.settings.state_folder import not_stored, state_folder, write_private
 
 
 def user_file() -> Path:
@@ -33,7 +33,9 @@ def read_servers(path: Path) -> Mapping[str, Any]:
             f"{path} cannot be read: {error.strerror}", "give a file that you may read"
         ) from None
     except ValueError as error:
-        raise BadChoiceError(f"{path}: {error}", "give a file in the format of .mcp.json") from None
+        raise BadChoiceError(
+            f"{path}: {error}", "correct this file: `agent-ls docs mcp` shows its format"
+        ) from None
 
 
 def own_servers() -> Mapping[str, Any]:
@@ -49,7 +51,8 @@ def put_server(name: str, entry: Mapping[str, Any]) -> ServerConfig:
     """Add a server, or replace the server of this name. Returns how it is understood.
 
     Raises:
-        BadChoiceError: the entry cannot be used, or the file cannot be read or written.
+        BadChoiceError: the entry cannot be used, or the file cannot be read.
+        AppError: the file cannot be written.
     """
     try:
         config = parse_server(name, entry, "user")
@@ -63,7 +66,8 @@ def remove_server(name: str) -> bool:
     """Remove a server from the user's file; return whether there was one.
 
     Raises:
-        BadChoiceError: the file cannot be read or written.
+        BadChoiceError: the file cannot be read.
+        AppError: the file cannot be written.
     """
     known = dict(own_servers())
     if name not in known:
@@ -77,6 +81,4 @@ def _write(servers: Mapping[str, Any]) -> None:
     try:
         write_private(user_file(), json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
-        raise BadChoiceError(
-            f"{user_file()} cannot be written: {error.strerror}", f"make {user_file().parent} writable"
-        ) from None
+        raise not_stored("the server", error) from None

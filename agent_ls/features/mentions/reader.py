@@ -6,9 +6,10 @@ file that needs approval, is read after the user's approval, as in a tool call o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from os.path import join, normpath
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -27,7 +28,7 @@ from agent_ls.environments.errors import (
 from agent_ls.environments.language_host import FoundLocation, LanguageHost, Symbol
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.mentions.git import GitMentions
-from agent_ls.features.mentions.typed import IMAGE_NAMES, find_mentions
+from agent_ls.features.mentions.typed import IMAGE_NAMES, find_file_words, find_mentions
 from agent_ls.features.mentions.values import (
     AttachedContent,
     CommitMention,
@@ -84,6 +85,25 @@ class SessionMentions(SessionFeature):
         found = [await self.read(mention) for mention in find_mentions(text, self.folder)]
         images = [image for one in found for image in one.images]
         return AttachedContent("\n\n".join(one.text for one in found), images)
+
+    async def find_missing_files(self, text: str) -> Sequence[str]:
+        """Return the files and folders that the text of a message mentions and that do not exist."""
+        return [word for word in find_file_words(text) if not await self._is_there(word)]
+
+    async def _is_there(self, word: str) -> bool:
+        # `@scope/package/a.js` and `@/a.ts` also name files of packages and, in web projects, of the source folder
+        packages = join(self.folder, "node_modules", f"@{word.lstrip('/')}")
+        sources = [join(self.folder, *top, word.lstrip("/")) for top in ((), ("src",))]
+        for path in map(normpath, (join(self.folder, word), packages, *sources)):
+            try:
+                await anyio.to_thread.run_sync(self.bounds.check_readable, path)
+            except PathNotFoundError:
+                continue
+            except EnvError:
+                return True
+            if await self.files.file_exists(path):
+                return True
+        return False
 
     async def read(self, mention: Mention) -> AttachedContent:
         """Return the text and images of a mention. Keys are removed from the text.

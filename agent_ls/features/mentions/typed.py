@@ -38,6 +38,25 @@ def find_mentions(text: str, folder: str) -> Iterator[Mention]:
     yield from dict.fromkeys(found for word in words if (found := _mention(word, folder)))
 
 
+def find_file_words(text: str) -> Iterator[str]:
+    """Yield each word after `@` that has the form of a file or folder, once, without lines (`:3-9`, `#L3`).
+
+    Decorators (`@app.route("/")`), packages (`@types/node`), names of people and addresses have another form.
+    """
+    words = (_LINES.sub("", word.rstrip(_END)) for word in _WORD.findall(text))
+    yield from dict.fromkeys(word for word in words if _FILE.fullmatch(word))
+
+
+_LINES = regex(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)\Z")
+_NAME = r"[\w.+-]+"
+_FILE = regex(
+    rf"(?:/|\.{{1,2}}/)?(?:{_NAME}/)+|(?:\.{{1,2}}/)+{_NAME}(?:/{_NAME})*|/?(?:{_NAME}/)+[\w.+-]*\.\w{{1,8}}"
+    rf"|{_NAME}\.(?:bat|c|cc|cfg|cjs|cpp|cs|css|csv|cts|dart|go|h|hpp|hs|html|ini|ipynb|java|js|json|jsonc|jsx|kt|kts|lua|md"
+    r"|mdx|mjs|mts|pdf|php|pl|proto|ps1|py|pyi|rb|rs|rst|scala|scss|sh|sql|svelte|svg|swift|tf|toml|ts|tsx|txt|vue|xml"
+    r"|ya?ml|zig)"
+)
+
+
 def _mention(word: str, folder: str) -> Mention | None:
     if word in ("diff", "staged"):
         return DiffMention(word == "staged")

@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias
 
 import anyio.to_thread
 
+from agent_ls.environments.local.git_index import tracked_files
 from agent_ls.features.worktrees.git import GitError, LocalGit
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.store.log import make_private_folder
@@ -55,7 +56,7 @@ PORTION = 200
 """Maximum number of files in one command line of git."""
 
 _LINK, _SUBMODULE = "120000", "160000"
-_EXECUTABLE = "100755"
+_ORDINARY, _EXECUTABLE = "100644", "100755"
 _ABSENT = "000000"
 
 
@@ -102,7 +103,7 @@ class WorktreeChange:
 class Worktree:
     """The worktree of one session. `place` is its folder below the state folder.
 
-    `left_out` lists files of the user that could not be copied into a new worktree.
+    `left_out` lists files, submodules and other repositories of the user that were not copied into a new worktree.
     """
 
     def __init__(
@@ -124,6 +125,10 @@ class Worktree:
         """Convert a path in a `WorktreeChange` to the absolute path in the worktree."""
         return os.path.join(self.root, name)
 
+    def name_of(self, own_path: str) -> str:
+        """Convert an absolute path in the worktree to the name that git uses."""
+        return os.path.relpath(own_path, self.root).replace(os.sep, "/")
+
     def user_path(self, name: str) -> str:
         """Convert a path in a `WorktreeChange` to the absolute path in the user's folder."""
         return os.path.join(self.paths.top, name)
@@ -143,12 +148,20 @@ class Worktree:
         mark = partial(mark_unapplied, self._place, is_unapplied=is_unapplied)
         await anyio.to_thread.run_sync(mark)
 
+    async def check(self) -> None:
+        """Raise BadChoiceError if the worktree no longer exists, for example after `git worktree remove`."""
+        places = (self.paths.tree, self.paths.git_folder)
+        has_tree, is_known = [await anyio.Path(place).is_dir() for place in places]
+        if not (has_tree and is_known):
+            raise _gone(self.paths if has_tree else None)
+
     async def changes(self) -> list[WorktreeChange]:
         """Return the changes that the user's folder does not have, sorted by path. Ignored files are left out.
 
         Raises:
-            AppError: git failed.
+            BadChoiceError: the worktree no longer exists. AppError: git failed.
         """
+        await self.check()
         await anyio.to_thread.run_sync(self._copy_index)
         await self._in_tree(["add", "--all", "--sparse"], self._now)
         tree = await self._in_tree(["write-tree"], self._now)
@@ -188,6 +201,49 @@ class Worktree:
         await self._in_tree(["update-ref", BASE_REF, tree], self._now)
         await anyio.to_thread.run_sync(os.replace, self._now, self._index)
 
+    async def applied_text(self, name: str) -> bytes | None:
+        """Return the content of one file that the user's folder already has, None if it has no such file.
+
+        Raises:
+            AppError: git failed.
+        """
+        entry = await self._applied_entry(name)
+        return await self._text(name, entry[1]) if entry else None
+
+    async def record_text(self, name: str, content: bytes | None) -> None:
+        """Record that the user's folder now has this content of one file, None for no file.
+
+        Raises:
+            AppError: git failed. OSError.
+        """
+        if content is None:
+            await self._in_tree(["update-index", "--force-remove", "--", name], self._index)
+        else:
+            entry = await self._applied_entry(name)
+            mode = entry[0] if entry else await anyio.to_thread.run_sync(_mode_of, self.own_path(name))
+            object_name = await self._store_text(name, content)
+            cached = f"{mode},{object_name},{name}"
+            await self._in_tree(["update-index", "--add", "--cacheinfo", cached], self._index)
+        tree = await self._in_tree(["write-tree"], self._index)
+        await self._in_tree(["update-ref", BASE_REF, tree], self._index)
+
+    async def _applied_entry(self, name: str) -> tuple[str, str] | None:
+        """Return the mode and the object name of a file in the second index, None if it has no such file."""
+        listed = await self._in_tree(
+            ["ls-files", "--stage", "-z", "--", f":(literal,top){name}"], self._index
+        )
+        mode, object_name, *_ = [*listed.split(" "), ""]
+        return (mode, object_name) if object_name else None
+
+    async def _store_text(self, name: str, content: bytes) -> str:
+        """Store a file's content in the repository, as git's filters change it, and return the object's name."""
+        copy = self._place / f"{INDEX}.text"
+        try:
+            await anyio.to_thread.run_sync(copy.write_bytes, content)
+            return await self._in_tree(["hash-object", "-w", f"--path={name}", "--", str(copy)], self._index)
+        finally:
+            await anyio.to_thread.run_sync(partial(copy.unlink, missing_ok=True))
+
     @property
     def _index(self) -> str:
         return str(self._place / INDEX)
@@ -221,6 +277,14 @@ def _in_portions(entries: Sequence[str]) -> list[Sequence[str]]:
     return [entries[start : start + PORTION] for start in range(0, len(entries), PORTION)]
 
 
+def _mode_of(path: str) -> str:
+    """Return git's mode of an ordinary file. Blocks."""
+    with suppress(FileNotFoundError):
+        if os.stat(path).st_mode & stat.S_IXUSR:
+            return _EXECUTABLE
+    return _ORDINARY
+
+
 def _parse_changes(raw: str) -> list[WorktreeChange]:
     """Parse `git diff-tree -z --raw`."""
     fields = iter(raw.split("\0"))
@@ -236,6 +300,19 @@ def _parse_changes(raw: str) -> list[WorktreeChange]:
     return sorted(found, key=lambda change: change.path)
 
 
+def _gone(paths: StoredWorktree | None) -> BadChoiceError:
+    """Return the error of a worktree that the repository no longer knows, or of one without a folder (None)."""
+    if paths:
+        return BadChoiceError(
+            f"the repository no longer knows the git worktree of this session: {paths.git_folder} does not exist",
+            f"copy the files that you need from {paths.tree}, then delete the session",
+        )
+    return BadChoiceError(
+        "the git worktree of this session no longer exists",
+        "begin a new session; this one can still be read or deleted, and what came to your folder remains there",
+    )
+
+
 async def open_worktree(git: LocalGit, place: Path) -> Worktree:
     """Return the worktree that is stored in the folder `place`.
 
@@ -245,16 +322,9 @@ async def open_worktree(git: LocalGit, place: Path) -> Worktree:
         BadChoiceError: the worktree is missing or incomplete.
     """
     paths = await anyio.to_thread.run_sync(read_note, place)
-    if paths is None or not await anyio.Path(paths.tree).is_dir():
-        raise BadChoiceError(
-            "the git worktree of this session no longer exists",
-            "you can still read or delete this session; the changes already applied to your folder remain there",
-        )
-    if not await anyio.Path(paths.git_folder).is_dir():
-        raise BadChoiceError(
-            f"the repository no longer knows the git worktree of this session: {paths.git_folder} does not exist",
-            f"copy the files that you need from {paths.tree}, then delete the session",
-        )
+    if paths is None:
+        raise _gone(paths)
+    await Worktree(git, place, paths).check()
     return Worktree(await git.without_missing_filters(paths.tree), place, paths)
 
 
@@ -282,6 +352,7 @@ async def make_worktree(
     await _add_worktree(git, top, tree)
     git_folder = await git.text(["rev-parse", "--absolute-git-dir"], tree)
     left_out = [name for name in names if not await _copy(name, top, tree, read)]
+    left_out += await anyio.to_thread.run_sync(_submodules, top)
     index = await git.text(["rev-parse", "--path-format=absolute", "--git-path", "index"], tree)
     await anyio.to_thread.run_sync(copy_index, index, str(place / INDEX))
     paths = StoredWorktree(top, tree, git_folder, prefix)
@@ -290,6 +361,12 @@ async def make_worktree(
     await worktree.record_applied(())
     await anyio.to_thread.run_sync(write_note, place, paths)
     return worktree
+
+
+def _submodules(top: str) -> list[str]:
+    """Return the submodules that have files in the user's folder; in a new worktree they are empty. Blocks."""
+    paths = (it.path for it in tracked_files(top) if it.is_repository)
+    return [f"{os.path.relpath(path, top)}/" for path in paths if os.path.lexists(os.path.join(path, ".git"))]
 
 
 async def _add_worktree(git: LocalGit, top: str, tree: str) -> None:

@@ -14,12 +14,15 @@ _SEPARATOR = regex(r"[.:/]")
 _OTHER = regex(r"[^a-zA-Z0-9_-]")
 
 
-def valid_call_id(call_id: str) -> str:
-    """Return an id that providers accept: `call_id` itself, or one derived from it that no other id is turned into."""
-    if _ID.fullmatch(call_id):
+def valid_call_id(call_id: str, limit: int = 64) -> str:
+    """Return an id that providers accept: `call_id` itself, or one derived from it that no other id is turned into.
+
+    `limit`: the length that is accepted, at least 10.
+    """
+    if _ID.fullmatch(call_id) and len(call_id) <= limit:
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{_OTHER.sub('_', call_id)[:40]}_{digest}"
+    return f"{_OTHER.sub('_', call_id)[: min(40, limit - 9)]}_{digest}"
 
 
 def short_call_id(call_id: str) -> str:

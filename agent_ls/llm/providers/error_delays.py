@@ -20,6 +20,7 @@ _WORDED_UNIT = regex(
     r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\b",
     re.IGNORECASE,
 )
+_DIGITS = regex(r"[0-9]+(?:\.[0-9]+)?")
 _COMPOUND = regex(r"(?<=[a-z])(?=\d)")
 
 
@@ -97,7 +98,5 @@ def _span_s(text: str, now_s: float) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return valid_delay_s(float(text))
-    except ValueError:
-        return None
+    """Return a delay in digits. Other words for numbers, such as 1e3 and 1_000, are none in the standard of HTTP."""
+    return valid_delay_s(float(text)) if _DIGITS.fullmatch(text.strip()) else None

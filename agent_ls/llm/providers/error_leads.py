@@ -42,7 +42,7 @@ LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
         "{provider} refused the key",
         (
             "Enter a valid key, for example with `agent-ls keys set {provider}`. A key in {variable} comes first: "
-            "correct it there and start the program again. The conversation is kept."
+            "correct it there and start the program again."
         ),
     ),
     PermissionDeniedError: (

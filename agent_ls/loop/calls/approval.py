@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
-from agent_ls.environments.effects import CommandEffect, Effect, TrustEffect
-from agent_ls.loop.clock import Clock
+from agent_ls.environments.effects import AskCause, CommandEffect, Effect, TrustEffect
+from agent_ls.loop.answer_limit import BY_TIMEOUT, AnswerLimit
 from agent_ls.loop.errors import SessionError
 from agent_ls.loop.events.codec import camel_json
 from agent_ls.loop.events.types import (
@@ -101,9 +102,11 @@ class Approver(Protocol):
         """
         ...
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
-        """Wait for the answer to a request that an earlier process emitted. The policy does not check the
-        request again.
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
+        """Wait for the answer to a request that an earlier process emitted.
+
+        `question` is the call as it would run now, None if it cannot be prepared. If the policy refuses it now, for
+        example in another mode, the request is denied without an answer.
         """
         ...
 
@@ -133,6 +136,7 @@ class PolicyJudgement:
     kind: Literal["allow", "ask", "refuse"]
     reason: str
     rules: tuple[RuleOffer, ...] = ()
+    cause: AskCause = "mode"
 
 
 class UnknownApprovalError(SessionError):
@@ -152,11 +156,14 @@ class BadReplacementError(SessionError):
 
 @dataclass(slots=True)
 class _Request:
-    """A request and its state. `resolved` is None for a pending request."""
+    """A request and its state. `resolved` is None for a pending request. `is_judged` is set when the policy of this
+    process has judged the call, or the request is resolved.
+    """
 
     event: ApprovalRequested
     turn_id: str
     is_answered: anyio.Event = field(default_factory=anyio.Event)
+    is_judged: anyio.Event = field(default_factory=anyio.Event)
     resolved: ApprovalResolved | None = None
     is_restored: bool = False
 
@@ -175,21 +182,16 @@ class PendingApprovals:
     `is_stopped` is called when waiting is cancelled. True means that the user stopped the turn: the request
     is denied. False means that the process ends: the request stays open and is restored on resume. Resolved
     requests stay in memory, so that a client that answers too late receives the first decision. A request
-    without an answer for `limit_ms` is denied by `timeout`; 0 means no limit.
+    without an answer within `limit` is denied by `timeout`.
     """
 
     def __init__(
         self,
         emit: Callable[[RecordedEvent], object],
         is_stopped: Callable[[], bool] = lambda: True,
-        clock: Clock | None = None,
-        limit_ms: int = 0,
+        limit: AnswerLimit | None = None,
     ) -> None:
-        self._clock = clock
-        self.limit_ms = limit_ms
-        """Time limit in milliseconds, 0 for none. A new value applies only to requests that start to wait
-        afterwards.
-        """
+        self.limit = limit or AnswerLimit()
         self._emit = emit
         self._is_stopped = is_stopped
         self._requests: dict[str, _Request] = {}
@@ -206,11 +208,28 @@ class PendingApprovals:
             request = self._requests[event.request_id] = _Request(event, question.turn_id)
             self._emit(event)
         request.is_restored = False
+        request.is_judged.set()
         return await self.wait(request.event.request_id)
 
     def restore(self, event: ApprovalRequested, turn_id: str) -> None:
         """Add a request made before a restart. The caller must call `wait` next, or `ask` if no call made it."""
         self._requests[event.request_id] = _Request(event, turn_id, is_restored=True)
+
+    def mark_judged(self, request_id: str) -> None:
+        """Let those who wait in `is_to_answer` for a restored request go on."""
+        self._find_request(request_id).is_judged.set()
+
+    async def is_to_answer(self, request_id: str) -> bool:
+        """Wait until the policy has judged a request made before a restart, and return whether it is still pending.
+
+        Who answers requests without being asked by an event calls this before it shows or answers one.
+
+        Raises:
+            UnknownApprovalError.
+        """
+        request = self._find_request(request_id)
+        await request.is_judged.wait()
+        return request.resolved is None
 
     def _find_restored(self, question: ApprovalQuestion) -> _Request | None:
         wanted = ("", question.turn_id, question.effect.digest)
@@ -227,7 +246,7 @@ class PendingApprovals:
         """
         request = self._find_request(request_id)
         try:
-            await self._wait_for_answer(request)
+            await self.limit.wait(request.is_answered, partial(self._give_up, request))
         finally:
             if request.resolved is None and (not request.is_kept or self._is_stopped()):
                 self._resolve(
@@ -239,23 +258,9 @@ class PendingApprovals:
             return Denied(given or _said_no(by), by)
         return Allowed(asked=True, command=resolved.command, by=resolved.decided_by)
 
-    async def _wait_for_answer(self, request: _Request) -> None:
-        if not self._clock or not self.limit_ms:
-            await request.is_answered.wait()
-            return
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._give_up, request, self._clock, self.limit_ms)
-            await request.is_answered.wait()
-            group.cancel_scope.cancel()
-
-    async def _give_up(self, request: _Request, clock: Clock, limit_ms: int) -> None:
-        await clock.sleep(limit_ms / 1000)
-        words = (
-            f"Nobody answered the approval request within {limit_ms / 1000:g} s, so the action was denied "
-            "and not run."
-        )
-        if not request.resolved:
-            self._resolve(request, ApprovalAnswer("deny", reason=words, decided_by="timeout"))
+    def _give_up(self, request: _Request, limit_s: float) -> None:
+        words = f"Nobody answered the approval request within {limit_s:g} s, so the action was denied and not run."
+        self._resolve(request, ApprovalAnswer("deny", reason=words, decided_by=BY_TIMEOUT))
 
     def answer(self, request_id: str, answer: ApprovalAnswer) -> ApprovalResolved:
         """Resolve a pending request. The first answer wins: every later caller gets the first decision as the
@@ -310,6 +315,7 @@ class PendingApprovals:
         )
         self._emit(request.resolved)
         request.is_answered.set()
+        request.is_judged.set()
         return request.resolved
 
 
@@ -350,6 +356,7 @@ def _requested(question: ApprovalQuestion, judgement: PolicyJudgement) -> Approv
         digest=question.effect.digest,
         rules=judgement.rules,
         agent_id=question.agent_id,
+        cause=judgement.cause,
     )
 
 

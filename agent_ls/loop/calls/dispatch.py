@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from anyio import get_cancelled_exc_class, move_on_after
@@ -18,13 +19,16 @@ from agent_ls.environments.base import Attribution, DroppedOutput, OutputSink
 from agent_ls.environments.effects import (
     CallEffect,
     CommandEffect,
+    Effect,
     NoEffect,
     ReadEffect,
     WriteEffect,
     touched_files,
 )
 from agent_ls.environments.errors import EnvError
+from agent_ls.environments.read_once import files_read_once
 from agent_ls.llm.messages import ToolCallPart, ToolResultPart
+from agent_ls.long_texts import run_for_text
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, Decision, Denied
 from agent_ls.loop.calls.arguments import (
     ArgumentsError,
@@ -85,11 +89,12 @@ EVENT_OUTPUT_BYTES = 64 * 1024
 # of a longer output, the end event contains this many characters from the start and from the end
 EVENT_SHARE_CHARS = 8 * 1024
 
-INTERRUPTED = "Interrupted by the user before it finished."
-INTERRUPTED_EFFECT = (
-    f"{INTERRUPTED} The call may have had part of its effect: check before you rely on the result."
-)
-NOT_RUN = "Not run: interrupted by the user."
+BY_USER = "the user"
+BY_CLOSING = "the closing of the session"
+BY_TIME_LIMIT = "a time limit"
+INTERRUPTED = "Interrupted by {who} before it finished."
+MAY_HAVE_ACTED = "The call may have had part of its effect: check before you rely on the result."
+NOT_RUN = "Not run: interrupted by {who}."
 
 
 @dataclass(slots=True)
@@ -143,7 +148,10 @@ class ParsedCall:
 
 
 class Dispatcher:
-    """Executes the tool calls of one agent. `plan` is the latest plan of the model."""
+    """Executes the tool calls of one agent. `plan` is the latest plan of the model.
+
+    `stopped_by` says who or what stops the agent, for the results of the calls that are cut.
+    """
 
     def __init__(
         self,
@@ -154,6 +162,7 @@ class Dispatcher:
         *,
         shown: Mapping[str, str],
         plan: PlanChanged | None = None,
+        stopped_by: Callable[[], str] = lambda: BY_USER,
     ) -> None:
         self._session_id = shared.session_id
         self._ports = ports
@@ -163,8 +172,14 @@ class Dispatcher:
         self._subagents = subagents
         self._log_guard = shared.log_guard
         self._time_left_ms = shared.budget.time_left_ms
+        self._stopped_by = stopped_by
         self.plan = plan
         """The latest plan of the model; None if there is none."""
+
+    @property
+    def not_run(self) -> str:
+        """The result of a call that did not run, because its turn was stopped."""
+        return NOT_RUN.format(who=self._stopped_by())
 
     async def dispatch(self, call: Call, profile: ProviderProfile, config: SessionConfig) -> None:
         """Run the call and set its outcome. If the call is cancelled while it waits for an approval, an
@@ -182,7 +197,7 @@ class Dispatcher:
                 raise
             tap.close()
             output = call.completed_edit or self._make_interrupted(call, parsed)
-            self._end(call, output, parsed.tool, config, started_ms)
+            await self._finish(call, output, parsed.tool, config, started_ms)
             raise
         finally:
             tap.close()
@@ -191,12 +206,13 @@ class Dispatcher:
                 notes = await self._after(call.hooked, output, context)
                 output = replace(output, text="\n\n".join((output.text, *notes)))
             if call.touched and not output.is_error:
-                call.instructions = await self._ports.documents.for_paths(
-                    call.touched, profile.project_documents
-                )
+                with files_read_once():
+                    call.instructions = await self._ports.documents.for_paths(
+                        call.touched, profile.project_documents
+                    )
         finally:  # If the turn is stopped while the hooks run, the call has run already and still needs its end event.
             seen = output if profile.supports_images else without_images(output)
-            self._end(call, seen, parsed.tool, config, started_ms)
+            await self._finish(call, seen, parsed.tool, config, started_ms)
 
     async def _after(self, hooked: HookedCall, output: ToolOutput, context: ToolContext) -> Sequence[str]:
         """Run the hooks after a call; return what they say, and what they changed in the files of the call."""
@@ -216,23 +232,44 @@ class Dispatcher:
         if parsed.tool is None or parsed.arguments is None or self._ports.hooks.watches_calls:
             return False
         tap = self._tap(call)
-        context = self._context(call, profile, config, tap)
+        prepared = await self._try_prepare(parsed, self._context(call, profile, config, tap))
+        if prepared is None:
+            return False  # `dispatch` prepares the call again and reports the error
+        question = self._question(call, parsed, prepared.effect)
+        is_reading = isinstance(prepared.effect, ReadEffect | NoEffect)
+        if is_reading and await self._ports.approver.allow_unasked(question):
+            call.early = EarlyCall(prepared, tap)
+        return call.early is not None
+
+    async def _try_prepare(self, parsed: ParsedCall, context: ToolContext) -> Prepared | None:
+        """Return the prepared call, None if it cannot be prepared."""
+        if parsed.tool is None or parsed.arguments is None:
+            return None
         try:
             with exits_as_errors():
-                prepared = await parsed.tool.prepare(parsed.arguments, context)
+                prepared: Prepared = await parsed.tool.prepare(parsed.arguments, context)
+                return prepared
         except (Exception, get_cancelled_exc_class()) as error:
             if not isinstance(error, Exception) and is_cancelled():
                 raise
-            return False  # `dispatch` prepares the call again and reports the error
-        summary = _summary(call.part, parsed.tool, parsed.arguments)
-        effect = prepared.effect
-        category = parsed.tool.category
-        question = ApprovalQuestion(
-            call.event_id, self._emitter.turn_id, call.part.name, summary, effect, category=category
+            return None
+
+    def _question(
+        self,
+        call: Call,
+        parsed: ParsedCall,
+        effect: Effect,
+        allowed: tuple[ApprovalRequested, ...] = (),
+    ) -> ApprovalQuestion:
+        return ApprovalQuestion(
+            call.event_id,
+            self._emitter.turn_id,
+            parsed.tool.name if parsed.tool else call.part.name,
+            _summary(call.part, parsed.tool, parsed.arguments),
+            effect,
+            allowed,
+            category=parsed.tool.category if parsed.tool else None,
         )
-        if isinstance(effect, ReadEffect | NoEffect) and await self._ports.approver.allow_unasked(question):
-            call.early = EarlyCall(prepared, tap)
-        return call.early is not None
 
     def _tap(self, call: Call) -> OutputTap:
         return OutputTap(self._emitter, output_part(call.event_id), StreamRedaction(self._ports.secrets))
@@ -263,7 +300,8 @@ class Dispatcher:
     ) -> None:
         """Emit start and end of a call that will not run, and use `reason` as its result."""
         self._start(call, reuse_parsed(call, profile))
-        self._end(call, error_output(reason, kind), None, config, self._ports.clock.monotonic_ms())
+        ended = _clean(error_output(reason, kind), None, self._ports.secrets())
+        self._end(call, ended, None, config, self._ports.clock.monotonic_ms())
 
     def is_asked(self, call: Call) -> bool:
         """Return whether the call waits for the user. If it does, its question stays open after a
@@ -288,7 +326,7 @@ class Dispatcher:
         allowed: tuple[ApprovalRequested, ...] = ()
         command = ""
         if call.known and call.known.asked:
-            decision = await self._await_decision(call, self._ports.approver.resume(call.known.asked))
+            decision = await self._resume(call, call.known.asked, parsed, context)
             if not isinstance(decision, Allowed):
                 return make_denied(decision)
             command = decision.command or call.known.command
@@ -326,6 +364,15 @@ class Dispatcher:
             logger.exception("tool %s failed", name)
             return error_output(f"Tool error ({name}): {error_words(error)}", "internal")
 
+    async def _resume(
+        self, call: Call, asked: ApprovalRequested, parsed: ParsedCall, context: ToolContext
+    ) -> Decision:
+        """Wait for the answer to a request of an earlier process, unless the policy refuses the same effect now."""
+        now = await self._try_prepare(parsed, context)
+        is_same = now and now.effect.digest == asked.digest  # no hook or user has replaced the call
+        question = self._question(call, parsed, now.effect) if now and is_same else None
+        return await self._await_decision(call, self._ports.approver.resume(asked, question))
+
     async def _approved(
         self,
         call: Call,
@@ -340,24 +387,15 @@ class Dispatcher:
         `allowed` are approvals that the user has already given for this call. `command` is the user's
         replacement for the model's command, "" for none.
         """
-        summary = _summary(call.part, tool, arguments)
         approval = CallApproval(
             tool,
             context,
             self._ports.hooks,
             lambda question: self._await_decision(call, self._ports.approver.decide(question)),
-            ApprovalQuestion(
-                call.event_id,
-                self._emitter.turn_id,
-                tool.name,
-                summary,
-                NoEffect(),
-                allowed,
-                category=tool.category,
-            ),
+            self._question(call, ParsedCall(tool, arguments, ToolOutput("")), NoEffect(), allowed),
             arguments,
             as_asked=arguments,
-            summary=summary,
+            summary=_summary(call.part, tool, arguments),
         )
         prepared = await approval.approve(command)
         if isinstance(prepared, Prepared):
@@ -394,10 +432,7 @@ class Dispatcher:
         """Continue a call whose changes were waiting for the user's decisions when the earlier process ended."""
         call.has_begun = True
         known = call.known.allowed if call.known else ()
-        summary = _summary(call.part, parsed.tool, parsed.arguments)
-        question = ApprovalQuestion(
-            call.event_id, self._emitter.turn_id, call.part.name, summary, NoEffect(), known
-        )
+        question = self._question(call, parsed, NoEffect(), known)
         states = await self._ports.reviews.resume(question, context.attribution)
         return make_denied(states) if isinstance(states, Denied) else describe_review(states, context)
 
@@ -427,30 +462,36 @@ class Dispatcher:
 
     def _make_interrupted(self, call: Call, parsed: ParsedCall) -> ToolOutput:
         if not call.has_begun:
-            return error_output(NOT_RUN, "interrupted")
-        words = INTERRUPTED if parsed.tool and parsed.tool.category == "read" else INTERRUPTED_EFFECT
+            return error_output(self.not_run, "interrupted")
+        words = INTERRUPTED.format(who=self._stopped_by())
+        if not parsed.tool or parsed.tool.category != "read":
+            words = f"{words} {MAY_HAVE_ACTED}"
         so_far = self._emitter.text_of(output_part(call.event_id))
         return error_output(
             f"{leave_alternate_screen(so_far)}\n\n{words}" if so_far else words, "interrupted"
         )
 
-    def _end(
+    async def _finish(
         self, call: Call, output: ToolOutput, tool: Tool[Any] | None, config: SessionConfig, started_ms: int
     ) -> None:
-        """Redact and truncate the output, set the outcome, and emit the end event."""
-        name = call.part.name
-        # Tool output enters the session at this point. Redact it once here, so that log, events and model get the
-        # same bytes.
-        known = self._ports.secrets()
-        output = replace(output, text=redacted(output.text, known), summary=redacted(output.summary, known))
-        shown, ref = self._limit_output(call.event_id, output.text, output.dropped)
-        # The model gets the text without terminal colours and overwritten lines; the event has the original
-        # text.
-        is_printed = output.exit_code is not None or (tool and tool.category == "admin")
-        parts = render_output(output.text, known, output.dropped) if is_printed else KeptOutput(output.text)
-        content = truncate_tool_output(parts, tool.kind if tool else name, config)
+        """Redact the output, store it if it is long, and end the call. A cancellation waits: each call has a result."""
+        clean = partial(_clean, output, tool, self._ports.secrets())
+        ended = await run_for_text(len(output.text), clean)
+        if ended.size_bytes > EVENT_OUTPUT_BYTES:
+            missing_bytes = ended.output.dropped.missing_bytes
+            ref = await self._ports.recorder.output(call.event_id, ended.output.text, missing_bytes)
+            ended = replace(ended, ref=ref)
+        self._end(call, ended, tool, config, started_ms)
+
+    def _end(
+        self, call: Call, ended: Ended, tool: Tool[Any] | None, config: SessionConfig, started_ms: int
+    ) -> None:
+        """Truncate the output for the model, set the outcome, and emit the end event."""
+        name, output = call.part.name, ended.output
+        shown = ended.shown
+        content = truncate_tool_output(ended.printed, tool.kind if tool else name, config)
         if call.instructions:
-            content = f"{content}\n\n{redacted(call.instructions, known)}"
+            content = f"{content}\n\n{redacted(call.instructions, self._ports.secrets())}"
         result = ToolResultPart(call.part.id, name, content, output.is_error, output.images)
         if not call.is_alone and (content != shown or output.images):
             self._ports.recorder.result(call.event_id, result)
@@ -469,23 +510,50 @@ class Dispatcher:
                 error_kind=output.error_kind or ("tool_error" if output.is_error else ""),
                 duration_ms=self._ports.clock.monotonic_ms() - started_ms - call.decided_ms,
                 output_chars=len(output.text) + output.dropped.missing_chars,
-                output_ref=ref,
+                output_ref=ended.ref,
                 exit_code=output.exit_code,
                 model_chars=len(content),
                 index=call.index,
                 input_summary=call.summary or _summary(call.part, tool, None),
-                output_bytes=len(output.text.encode("utf-8", "replace")) + output.dropped.missing_bytes,
+                output_bytes=ended.size_bytes + output.dropped.missing_bytes,
                 changes=changes_of(output),
             )
         )
 
-    def _limit_output(self, call_id: str, text: str, dropped: DroppedOutput) -> tuple[str, str]:
-        """Return the output for the end event and, if it is too long, the reference of the stored complete output."""
-        if len(text) * 4 <= EVENT_OUTPUT_BYTES or len(text.encode("utf-8", "replace")) <= EVENT_OUTPUT_BYTES:
-            return text, ""
-        left_out = len(text) - 2 * EVENT_SHARE_CHARS + dropped.missing_chars
-        shown = f"{text[:EVENT_SHARE_CHARS]}\n[... {left_out} characters ...]\n{text[-EVENT_SHARE_CHARS:]}"
-        return shown, self._ports.recorder.output(call_id, text, dropped.missing_bytes)
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The redacted output of a call, and its forms for the model (`printed`) and for the end event (`shown`).
+
+    `size_bytes` is the size of the text, `ref` names its file, "" for none.
+    """
+
+    output: ToolOutput
+    printed: KeptOutput
+    shown: str
+    size_bytes: int
+    ref: str = ""
+
+
+def _clean(output: ToolOutput, tool: Tool[Any] | None, known: Collection[str]) -> Ended:
+    """Redact an output where it enters the session, so that log, events and model get the same bytes. Takes long for
+    a long text.
+    """
+    text = redacted(output.text, known)
+    # The model gets the text without terminal colours and overwritten lines; the event has the original text.
+    is_printed = output.exit_code is not None or (tool and tool.category == "admin")
+    printed = render_output(text, known, output.dropped) if is_printed else KeptOutput(text)
+    size_bytes = len(text.encode("utf-8", "replace"))
+    cleaned = replace(output, text=text, summary=redacted(output.summary, known))
+    return Ended(cleaned, printed, _shown(text, size_bytes, output.dropped), size_bytes)
+
+
+def _shown(text: str, size_bytes: int, dropped: DroppedOutput) -> str:
+    """Return the output for the end event: of a long one, the beginning and the end."""
+    if size_bytes <= EVENT_OUTPUT_BYTES:
+        return text
+    left_out = len(text) - 2 * EVENT_SHARE_CHARS + dropped.missing_chars
+    return f"{text[:EVENT_SHARE_CHARS]}\n[... {left_out} characters ...]\n{text[-EVENT_SHARE_CHARS:]}"
 
 
 def reuse_parsed(call: Call, profile: ProviderProfile) -> ParsedCall:

@@ -46,11 +46,12 @@ class CallHookDecision:
 class PromptHookDecision:
     """The decision of the hooks on a user's message.
 
-    `stop` is the reason not to start the turn, "" to start it; `context` is text for the model.
+    `stop` is the reason not to start the turn, "" to start it; `context` is text for the model. `who` stopped it.
     """
 
     stop: str = ""
     context: str = ""
+    who: str = "One of your hooks"
 
 
 CHANGED_BY_HOOK = "[A hook that the user configured changed the arguments of this call before it ran.]"

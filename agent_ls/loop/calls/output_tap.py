@@ -27,7 +27,7 @@ class OutputTap:
         self._room = LIVE_OUTPUT_CHARS
 
     def __call__(self, stream: Stream, text: str) -> None:
-        if self._is_open:
+        if self._is_open and self._room > 0:
             if stream != self._stream:
                 self._tell(self._redaction.end())
             self._stream = stream

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 
 from agent_ls.patterns import regex
@@ -16,6 +16,8 @@ from agent_ls.patterns import regex
 # Shorter keys are not redacted: they are placeholders for a local server and may occur in ordinary words.
 MIN_KNOWN_CHARS = 8
 MAX_HELD_CHARS = 16 * 1024
+
+PIECE_CHARS = 256 * 1024
 
 MARK = "[secret removed]"
 
@@ -52,12 +54,24 @@ _SCHEMES = "bearer|basic|token|negotiate|apikey"
 _URL_USER = regex(r"(?<=://)([^\s/?#@'\"`<>()\[\]{}|]{1,300}@(?:[^\s/?#@'\"`<>]{1,300}@)?)(?!sha\d)")
 """Matches the user and the password of a URL. A second `@` belongs to the password."""
 _VALUE = r"(?=[\w+/=~-]{0,200}\d)[\w+/=~-]{12,}(?![\w.(\[])"
-_HEADERS = (
-    regex(rf"(?i)\b(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:{_SCHEMES})\s{{1,4}})[\w+/=.~-]{{8,}}"),
-    regex(rf"(?i)\b((?:{_NAMES})[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?){_VALUE}"),
-    regex(r"\b((?i:bearer|basic)\s{1,4})(?=\S{0,200}(?:\d|[a-z][A-Z]|=(?:\s|\Z)))[\w+/=.~-]{12,}"),
+HEADERS: Sequence[tuple[Sequence[str], re.Pattern[str]]] = (
+    (
+        ("authorization",),
+        regex(
+            rf"(?i)\b(authorization[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?(?:{_SCHEMES})\s{{1,4}})[\w+/=.~-]{{8,}}"
+        ),
+    ),
+    (_NAMES.split("|"), regex(rf"(?i)\b((?:{_NAMES})[\"']?\s{{0,4}}[:=]\s{{0,4}}[\"']?){_VALUE}")),
+    (
+        ("bearer", "basic"),
+        regex(r"\b((?i:bearer|basic)\s{1,4})(?=\S{0,200}(?:\d|[a-z][A-Z]|=(?:\s|\Z)))[\w+/=.~-]{12,}"),
+    ),
 )
-"""Headers that authorize a request: with a scheme, without one, and the scheme alone. Group 1 is not secret."""
+"""Headers that authorize a request: with a scheme, without one, and the scheme alone. Each with the words, one of which
+begins a match. Group 1 is not secret.
+"""
+_LIKE_ASCII = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k"))
+"""The letters outside of ASCII that a pattern without regard to case takes for a letter of ASCII."""
 _FILLED_IN_LATER = regex(r"[$%].*|[*x.]+|pass(?:word|wd)?|secret", re.IGNORECASE)
 """Matches passwords of URLs in documentation."""
 _URL_BEGINS = regex(r"://|(?:^|\b[a-z][a-z\d+.-]{0,20}):/?\Z")
@@ -86,19 +100,60 @@ def redacted(text: str, known: Collection[str]) -> str:
     text = without_known(text, known)
     if _BEGIN in text:
         text = _BLOCK.sub(MARK, text)
+    text = "".join(map(_without_keys, _pieces(text))) if len(text) > PIECE_CHARS else _without_keys(text)
+    for words, form in HEADERS:
+        text = replace_values(text, words, form)
+    return text
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a long text in pieces that end between words, which no match of `_without_keys` crosses.
+
+    A search does not let other threads run, so a search of the whole text would block the event loop from a thread.
+    """
+    start = 0
+    while start < len(text):
+        near = max(text.rfind(blank, start, start + PIECE_CHARS) for blank in "\n ")
+        end = near + 1 if near >= 0 else len(text)
+        yield text[start:end]
+        start = end
+
+
+def _without_keys(text: str) -> str:
+    """Return `text` without keys in well-known formats and the passwords of URLs. None of them has a blank."""
     if "eyJ" in text:
         text = _JSON_WEB_TOKEN.sub(rf"\1{MARK}", text)
     text = _ANY.sub(MARK, text) if any(start in text for start in _STARTS) else text
-    return _without_credentials(text)
+    return _URL_USER.sub(_without_password, text) if "://" in text and "@" in text else text
 
 
-def _without_credentials(text: str) -> str:
-    """Return `text` without the passwords of URLs and the values of headers that authorize a request."""
-    if "://" in text and "@" in text:
-        text = _URL_USER.sub(_without_password, text)
-    for form in _HEADERS:
-        text = form.sub(rf"\1{MARK}", text)
-    return text
+def replace_values(text: str, words: Sequence[str], form: re.Pattern[str]) -> str:
+    """Return `text` with MARK after group 1 of each match of `form`, which begins with one of the lower-case `words`.
+
+    Matches only where a word is: searching 30 MB for a pattern that ignores case takes seconds, which block the loop.
+    """
+    parts: list[str] = []
+    end = 0
+    for start in sorted(_find_words(text, words)):
+        if start >= end and (found := form.match(text, start)):
+            parts += (text[end:start], found[1], MARK)
+            end = found.end()
+    return "".join((*parts, text[end:])) if parts else text
+
+
+def _find_words(text: str, words: Sequence[str]) -> Iterator[int]:
+    """Yield the offsets of the lower-case `words` in `text`, ignoring case as patterns do."""
+    if not text.isascii():
+        for letter, like in _LIKE_ASCII:
+            text = text.replace(letter, like)
+    lower = text.lower()
+    for word in words:
+        for piece in range(0, len(lower), PIECE_CHARS):
+            end = piece + PIECE_CHARS + len(word) - 1
+            start = lower.find(word, piece, end)
+            while start >= 0:
+                yield start
+                start = lower.find(word, start + 1, end)
 
 
 def _without_password(found: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import anyio
 
 from agent_ls.environments.base import ExecutionEnvironment
-from agent_ls.loop.calls.dispatch import NOT_RUN, Call, Dispatcher, ParsedCall, reuse_parsed
+from agent_ls.loop.calls.dispatch import Call, Dispatcher, ParsedCall, reuse_parsed
 from agent_ls.loop.calls.outcome import CallOutcome
 from agent_ls.loop.config import SessionConfig
 from agent_ls.profiles.base import ProviderProfile
@@ -108,7 +108,7 @@ async def run_round(
                     group.start_soon(in_its_turn, place)
     finally:
         ended_by = _find_ending_call(calls)
-        reason = f"Not run: {ended_by.part.name} ended the task." if ended_by else NOT_RUN
+        reason = f"Not run: {ended_by.part.name} ended the task." if ended_by else dispatcher.not_run
         is_suspended = any(dispatcher.is_asked(call) for call in calls)
         for call in calls:
             if call.outcome is None and not is_suspended:

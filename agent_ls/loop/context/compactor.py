@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Protocol, TypeAlias
 
 from agent_ls.environments.errors import EnvError
@@ -108,6 +109,10 @@ class AgentConversation(Protocol):
 
     def record(self, turn: Turn) -> None:
         """Add a turn to history and log."""
+        ...
+
+    def count_cut(self, by: ProviderProfile, sent_tokens: int, received_chars: int) -> None:
+        """Count a call of the model `by` that was cut."""
         ...
 
 
@@ -270,6 +275,7 @@ class Compactor:
         text = transcript(
             job.found.removed, self._conversation.history.compaction, max(room, TRANSCRIPT_MIN_CHARS)
         )
+        sent_tokens = round(len(text) / job.fill.chars_per_token)
         return await call_for_summary(
             self._ports.client,
             self._ports.clock,
@@ -277,6 +283,7 @@ class Compactor:
             summary_request(profile, text, job.request.instructions, self._session_id),
             job.config.retry,
             streaming=profile.supports_streaming,
+            on_cut=partial(self._conversation.count_cut, profile, sent_tokens),
         )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_ls.environments.base import ExecutionEnvironment
+from agent_ls.environments.read_once import files_read_once
 from agent_ls.llm.requests import Usage
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.context.compactor import AgentConversation, Compactor, Trigger, WindowFill
+from agent_ls.loop.context.history import ConversationHistory
 from agent_ls.loop.context.history_search import SEARCH_HISTORY, search_history_tool
 from agent_ls.loop.context.prefix import LostBy, Prefix, digest_of, tools_chars
 from agent_ls.loop.context.size import ContextMeter
@@ -63,8 +65,10 @@ class ContextKeeper:
     def calibration(self) -> float:
         return self._meter.calibration
 
-    def measure(self, config: SessionConfig) -> ContextParts:
-        return self._meter.measure(self._prefix, self._conversation.history, config.context.chars_per_token)
+    def measure(self, config: SessionConfig, history: ConversationHistory | None = None) -> ContextParts:
+        """Return the estimated size of the next request, or of one with another `history`, by category."""
+        known = self._conversation.history if history is None else history
+        return self._meter.measure(self._prefix, known, config.context.chars_per_token)
 
     async def begin(self, profile: ProviderProfile, config: SessionConfig, *, is_new: bool = True) -> Prefix:
         """Return the prefix of all requests of a turn.
@@ -75,7 +79,10 @@ class ContextKeeper:
         before = self._prefix
         if before.text and not is_new:
             return before
-        now = await prefix_now(self._prompts, profile, self._environment, config.user_instructions, before)
+        with files_read_once():
+            now = await prefix_now(
+                self._prompts, profile, self._environment, config.user_instructions, before
+            )
         if now is not before:
             self._renew(now, config)
         return now

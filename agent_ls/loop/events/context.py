@@ -36,7 +36,9 @@ class UsageReport(Emitted):
     Costs use published prices. A cost is None if a price is unknown; then the total cost is None too.
     `calibration` is the moving average of the ratio of reported to estimated tokens; estimates are multiplied
     by it. `duration_ms` is the time from the successful request to the end of the answer; `first_output_ms` is
-    the time to the first event of the answer. None means not measured.
+    the time to the first piece of a text, of reasoning, or of a call's arguments. None means not measured. If
+    `estimated`, the call was cut before the provider reported its usage: `call` is an estimate of what was sent
+    and received.
     """
 
     kind: ClassVar[Literal["usage"]] = "usage"
@@ -50,6 +52,7 @@ class UsageReport(Emitted):
     calibration: float = 1.0
     duration_ms: int | None = None
     first_output_ms: int | None = None
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

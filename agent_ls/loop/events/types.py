@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from agent_ls.environments.effects import AskCause
 from agent_ls.loop.events.context import (
     CacheLost as CacheLost,
     Compaction as Compaction,
@@ -305,7 +306,7 @@ class ApprovalRequested(Emitted):
     """The user is asked to approve an effect. `effect` is the exact action as plain JSON, `digest` its hash.
 
     The classes of effects are in environments/effects.py. `agent_id` is the subagent that makes the call, "" for
-    the main agent.
+    the main agent. `cause` is the kind of the reason.
     """
 
     kind: ClassVar[Literal["approval_requested"]] = "approval_requested"
@@ -318,10 +319,11 @@ class ApprovalRequested(Emitted):
     digest: str
     rules: tuple[RuleOffer, ...] = ()
     agent_id: str = ""
+    cause: AskCause = "mode"
 
 
 DECIDED_BY_POLICY = "policy"
-"""`decided_by` of a request that nobody answered: the policy decides about the call once more."""
+"""`decided_by` of a request that nobody answered: the policy decides about the call once more, or has refused it."""
 
 DECIDED_BY_PROGRAM = "program"
 """`decided_by` of a request that a program of the library answered without a name of its own."""

@@ -78,6 +78,13 @@ class ModelAnswer:
         self._call_places: list[int] = []  # the keys of `_event_ids`, sorted
         self._reasoning: list[str] = []
         self._provider_ids: set[str] = set()
+        self._chars: dict[int, int] = {}
+        self.has_events = False
+
+    @property
+    def received_chars(self) -> int:
+        """Number of received characters: of texts, reasoning and arguments."""
+        return sum(self._chars.values())
 
     @property
     def has_begun(self) -> bool:
@@ -95,12 +102,15 @@ class ModelAnswer:
         return tuple(self._event_ids[i] for i in calls)
 
     def feed(self, event: StreamEvent) -> None:
+        self.has_events = True
         match event:
             case TextDelta(index=index, text=text) | ReasoningDelta(index=index, text=text):
                 kind: _Kind = "assistant_text_delta" if isinstance(event, TextDelta) else "reasoning_delta"
                 self._emitter.append(kind, self._open_text(index, kind).part_id, text)
+                self._received(index, text)
             case ToolCallDelta(index=index, json=json):
                 self._emitter.append("tool_call_args_delta", args_part(self._open_call(index)), json)
+                self._received(index, json)
             case TextStart() | StreamedReasoningStart():
                 pass  # published with the first character, so that an answer that breaks before it can be repeated
             case ToolCallStart(index=index, id=id_, name=name):
@@ -108,14 +118,17 @@ class ModelAnswer:
             case TextEnd(index=index, part=part):
                 self._end_text(index, "assistant_text_delta", part.text)
                 self._parts[index] = part
+                self._chars[index] = len(part.text)
             case StreamedReasoningEnd(index=index, part=part):
                 self._end_text(index, "reasoning_delta", part.text)
                 self._parts[index] = part
+                self._chars[index] = len(part.text)
             case ToolCallEnd(index=index, part=part):
                 self._begun_calls.setdefault(index, (part.id, part.name))
                 call_id = self._open_call(index)
                 part = self._with_own_id(part)
                 self._parts[index] = part
+                self._chars[index] = len(part.arguments)
                 self._on_call(part, call_id, bisect_left(self._call_places, index))
             case OpaqueItem(index=index, part=part):
                 self._parts[index] = part
@@ -128,6 +141,9 @@ class ModelAnswer:
                 pass
             case never:
                 assert_never(never)
+
+    def _received(self, index: int, text: str) -> None:
+        self._chars[index] = self._chars.get(index, 0) + len(text)
 
     def end_interrupted(self) -> Message:
         """End all open parts as interrupted. Returns a message with only the texts.

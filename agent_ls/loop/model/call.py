@@ -43,14 +43,14 @@ class ModelReply:
     finish event.
 
     `duration_ms` is the time from the successful request to the end, `first_output_ms` the time to the first
-    event.
+    piece of output, None for an answer without output.
     """
 
     turn: AssistantTurn
     answer: ModelAnswer
     finish: StreamFinish
     duration_ms: int
-    first_output_ms: int
+    first_output_ms: int | None
 
 
 class ModelCalls:
@@ -77,8 +77,12 @@ class ModelCalls:
         *,
         streaming: bool,
         on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
+        on_cut: Callable[[int], None] = lambda received_chars: None,
     ) -> ModelReply:
         """Call the model, with retries, and record its answer. `on_call` is passed to ModelAnswer.
+
+        `on_cut` is called for each request that a provider answers incompletely, or that is cancelled: with the number
+        of characters that were received.
 
         Raises:
             LlmError: the call failed and is not retried; text that had arrived is in the history.
@@ -89,6 +93,8 @@ class ModelCalls:
             try:
                 finish, first_ms = await self._read(request, answer, streaming=streaming)
             except LlmError as error:
+                if answer.has_events:  # otherwise the request was refused, or did not arrive
+                    on_cut(answer.received_chars)
                 delay_s = retry_delay_s(error, attempt, policy, self._clock.random())
                 # Published text cannot be withdrawn, so a call is not retried after it has published a part.
                 if answer.has_begun or delay_s is None:
@@ -98,45 +104,48 @@ class ModelCalls:
                 self._emitter.emit(Retry(attempt + 1, round(delay_s * 1000), error.kind, visible(str(error))))
             except BaseException:  # cancelled, or a bug: keep the text in both cases
                 self._keep_cut(request, answer, "interrupted")
+                on_cut(answer.received_chars)
                 raise
             else:
                 turn = self._turn(request, answer, finish)
                 self._record(turn)
                 duration_ms = self._clock.monotonic_ms() - begun_ms
-                return ModelReply(turn, answer, finish, duration_ms, first_ms - begun_ms)
+                first_output_ms = None if first_ms is None else first_ms - begun_ms
+                return ModelReply(turn, answer, finish, duration_ms, first_output_ms)
             await self._clock.sleep(delay_s)
         raise AssertionError("unreachable: count() does not end")
 
     async def _read(
         self, request: Request, answer: ModelAnswer, *, streaming: bool
-    ) -> tuple[StreamFinish, int]:
-        """Read the answer. Returns the finish event, and the time of the first event in milliseconds of the
-        monotonic clock.
+    ) -> tuple[StreamFinish, int | None]:
+        """Read the answer. Returns the finish event, and the time of the first output in milliseconds of the
+        monotonic clock, None for an answer without output.
         """
         if streaming:
             first_ms = await self._stream(request, answer)
         else:
             response = await self._client.complete(request)
-            first_ms = self._clock.monotonic_ms()
             for event in replay_as_stream(response):
                 answer.feed(event)
+            first_ms = self._clock.monotonic_ms() if answer.received_chars else None
         if answer.finish is None:
             broken = "The model's answer ended before it was complete."
             raise StreamError(broken, provider=request.provider, model=request.model)
         return answer.finish, first_ms
 
-    async def _stream(self, request: Request, answer: ModelAnswer) -> int:
+    async def _stream(self, request: Request, answer: ModelAnswer) -> int | None:
         """Read to the end of the stream, even after the finish event, so that the connection can be reused.
-        Returns the time of the first event in milliseconds of the monotonic clock, 0 if there was none.
+        Returns the time of the first output in milliseconds of the monotonic clock, None if there was none.
         """
-        first_ms = count = 0
-        was_shown = False
+        first_ms: int | None = None
+        count, was_shown = 0, False
         guard = RunawayGuard(request.provider, request.model)
         try:
             async with aclosing(self._client.stream(request)) as events:
                 async for event in events:
-                    first_ms = first_ms or self._clock.monotonic_ms()
                     answer.feed(event)
+                    if first_ms is None and answer.received_chars:
+                        first_ms = self._clock.monotonic_ms()
                     guard.feed(event)
                     is_first = answer.has_begun and not was_shown
                     was_shown = answer.has_begun

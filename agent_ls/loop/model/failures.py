@@ -35,7 +35,7 @@ MESSAGE_CHARS = 1000
 # The hint of the first matching class is used if the provider's adapter gave no hint.
 _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     (ConfigurationError, "Set the provider's key, or choose another provider, and send the message again."),
-    (AuthenticationError, "Enter a valid API key, then send the message again. The conversation is kept."),
+    (AuthenticationError, "Enter a valid API key, then send the message again."),
     (
         PermissionDeniedError,
         "This key may not use this model. Choose another model, then send the message again.",
@@ -44,13 +44,13 @@ _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     (QuotaExceededError, "Top up the account or choose another provider, then send the message again."),
     (ContentFilterError, "Rephrase the request, then send it again."),
     (ContextLengthError, "Start a new session, or choose a model with a larger context window."),
-    (
-        InvalidRequestError,
-        "This is probably a fault in agent-ls. The conversation is kept; please report it.",
-    ),
+    (InvalidRequestError, "This is probably a fault in agent-ls; please report it."),
 )
 _RETRY_HINT = "Send the message again in a few minutes."
 _CONTINUE_HINT = "The received part of the answer is kept: send a message to continue."
+KEPT = "The conversation is kept."
+"""Added to the hint if the model has answered before. Without an answer, nothing may have been stored."""
+_KEPT_AFTER = (AuthenticationError, InvalidRequestError)
 
 # The action of the first matching class is used. Other errors are temporary, or their hint says what to do.
 _ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
@@ -73,12 +73,14 @@ class Failure:
     closes: bool
 
 
-def failure_of(error: LlmError) -> Failure:
-    """Return the consequences of an error that is not retried."""
+def failure_of(error: LlmError, *, has_answers: bool) -> Failure:
+    """Return the consequences of an error that is not retried. `has_answers`: the model has answered before."""
     is_cut = error.is_cut and isinstance(error, NetworkError | RequestTimeoutError | StreamError)
     words = _CONTINUE_HINT if error.is_cut and not isinstance(error, RunawayError) else ""
     hint = _wait_hint(error) or words or error.hint
     hint = hint or next((words for kind, words in _HINTS if isinstance(error, kind)), _RETRY_HINT)
+    if has_answers and isinstance(error, _KEPT_AFTER):
+        hint = f"{hint} {KEPT}"
     kind = "stream_cut" if is_cut else error.kind
     event = Error(visible(str(error)) or kind, kind, hint, error.retryable, _action(error))
     if isinstance(error, ContextLengthError):
@@ -125,11 +127,14 @@ def _wait_hint(error: LlmError) -> str:
     return f"The provider asks you to wait {words}. Then send the message again."
 
 
-def internal_error(error: Exception) -> Error:
-    """Return the error for an unexpected exception. Such an exception ends the turn but never the session."""
+def internal_error(error: Exception, *, has_answers: bool) -> Error:
+    """Return the error for an unexpected exception. Such an exception ends the turn but never the session.
+
+    `has_answers`: the model has answered before.
+    """
     return Error(
         f"The turn ended because of an internal error of agent-ls ({type(error).__name__}).",
         "internal",
-        "The details are in the log. The conversation is kept: send the message again.",
+        f"The details are in the log. Send the message again.{f' {KEPT}' if has_answers else ''}",
         action="retry",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import path as ospath
 
 from agent_ls.patterns import regex
@@ -22,6 +22,11 @@ _ONE_LETTER = ("I", "L", "D", "W")
 _STARTS = regex(r"/|\.\.|~")
 _VALUE = regex(r"(?<=[=:@,])(?=/|\.\.|~)")
 _DOTS_BY_PATTERN = regex(r"(^|/)\.[.*?\[][^/]*[*?\[\]]*(/|$)")
+
+
+def one_a_line(arguments: Iterable[str]) -> str:
+    """Return the arguments as lines, for patterns of a whole call."""
+    return "".join(f"{argument}\n" for argument in arguments)
 
 
 def candidates(argument: str) -> Iterator[str]:

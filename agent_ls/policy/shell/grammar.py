@@ -19,9 +19,13 @@ MAX_REDIRECTIONS = 100
 """Maximum number of redirections, because parsing a line with many redirections takes long."""
 MAX_DOCUMENT_CHARS = 200_000
 _CONTROL = regex(
-    r"[\x00-\x08\x0b-\x1f\x7f\u0085\u00a0\u00ad\u034f\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"
-    r"\u3000\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
+    r"\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_SYMBOL = r"[\u203c\u2049\u2100-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f?"
+_EMOJI = regex(rf"{_SYMBOL}(?:\u200d{_SYMBOL})*|[0-9#*]\ufe0f\u20e3")
+"""One symbol, with the characters that choose its form as a picture or join several to one picture."""
 _BROKEN_WORD = regex(r"\S\\\n|\\\n\S*\\\n")
 _BLANK = regex(rb"(?:[ \t\n]|\\\n)*")
 _AROUND = frozenset(bytes((byte,)) for byte in b" \t\n;&|()`<>")
@@ -41,7 +45,7 @@ def parse(command: str) -> tuple[Node | None, str]:
     """
     if len(command) > MAX_DOCUMENT_CHARS:
         return None, "The command is very long."
-    if found := _CONTROL.search(command):
+    if found := _CONTROL.search(command if command.isascii() else _EMOJI.sub("", command)):
         return None, f"The command has the character U+{ord(found[0]):04X}, which may hide text."
     text = without_documents(command)
     problem = "" if text is not None else "A here-document of the command is in an unusual form."

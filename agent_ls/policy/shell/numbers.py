@@ -16,7 +16,8 @@ from agent_ls.policy.shell.grammar import nodes_of_kind, source_of, without_prin
 from agent_ls.policy.shell.names import is_own
 
 _VARIABLE = r"""\$(?:\w++|\{\w+\})"""
-_INPUT = rf"""(?:2>&1|{_VARIABLE}|'[^'\n]*+'|"(?:{_VARIABLE}|[^"`$\\\n])*+"|[^()`$\\#\n;&|'"])++\|"""
+_QUOTED = rf"""'[^'\n]*+'|"(?>(?:{_VARIABLE}|[^"`$\\\n])*)\""""
+_INPUT = rf"""(?>(?:2>&1|{_VARIABLE}|{_QUOTED}|[^()`$\\#\n;&|'"])+)\|"""
 _FROM = rf"""(?:\s*<\s*(?:[\w./-]+|{_VARIABLE}|"{_VARIABLE}"))"""
 _PATTERN = r"""(?:'[^'\n]*'|"[^"`$\\\n]*"|[\w.^][\w.^-]*)"""
 _GREP = rf"grep(?: -[ivwxEFs]+)* -[ivwxEFs]*c[ivwxEFs]* (?:-e )?{_PATTERN}"
@@ -28,8 +29,8 @@ _GREP_LINES = (
 _FIRST_FIELD = r"(?:cut (?:-d ?: -f ?1|-f ?1 -d ?:)|awk -F: '\{print \$1\}')"
 _COUNTING = "|".join(
     (
-        rf"(?:{_INPUT})*+ *wc -[lwcm]{_FROM}?",
-        rf"(?:{_INPUT})*+ *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?",
+        rf"(?>(?:{_INPUT})*) *wc -[lwcm]{_FROM}?",
+        rf"(?>(?:{_INPUT})*) *{_GREP}(?: [\w./][\w./-]*|{_FROM})?(?: 2>/dev/null)?",
         rf"{_GREP_LINES} \|(?: (?:head|tail) (?:-n ?)?-?\d+ \|)? {_FIRST_FIELD}",
         r"stat -c ?(?:%[sYXZ]|'%[sYXZ]'|\"%[sYXZ]\") [\w.][\w./-]*(?: 2>/dev/null)?",
         r"date \+%s|nproc|id -[ug]|git rev-list --count [\w./@~^][\w./@~^-]*",
@@ -42,7 +43,7 @@ _LENGTH = regex(r'"?\$\{#[A-Za-z_]\w*(?:\[@\])?\}"?|\$#')
 _COPY = regex(r'"?\$\{?([A-Za-z_]\w*)\}?"?')
 _SUM = regex(r'"?\$\(\((.*)\)\)"?', re.DOTALL)
 _EXPRESSION = regex(
-    r"(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|0[xX][0-9a-fA-F]++|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*+"
+    r"(?>(?:\$?[A-Za-z_]\w*+|\$\{[A-Za-z_]\w*\}|0[xX][0-9a-fA-F]++|\d++(?:#[0-9a-zA-Z]++)?|[\s+*/%()<>&|^~!=?:,-])*)"
 )
 _DECREMENTED = regex(r"--([A-Za-z_]\w*)")
 _NAME = regex(r"[A-Za-z_]\w*")

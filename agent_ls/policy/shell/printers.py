@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from agent_ls.patterns import regex
+from agent_ls.policy.shell.arguments import one_a_line
+
+Prints: TypeAlias = Callable[[list[str], Sequence[int]], bool]
+"""Returns whether a call with these arguments only prints. The second list has the indexes of those with patterns."""
+
+
+def _prints_as(pattern: re.Pattern[str]) -> Prints:
+    """Return the check of a program that only prints if its arguments, one a line, match `pattern`."""
+
+    def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
+        return not patterns and pattern.fullmatch(one_a_line(arguments)) is not None
+
+    return only_prints
 
 
 def tar_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
@@ -13,12 +27,15 @@ def tar_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
 
     The archive name must not contain `:`, because tar reads `host:file` as an archive on another machine.
     """
+    if found := _TAR_LISTS.match(one_a_line(arguments)):  # `-t -v -f` is `-tvf`
+        arguments = ["-tf", *arguments[found[0].count("\n") :]]
     if not arguments or not _TAR_PRINTS.fullmatch(arguments[0]) or patterns:
         return False
     rest = [word for word in arguments[1:] if word != "--wildcards"]
     return bool(rest) and ":" not in rest[0] and not any(word.startswith("-") for word in rest)
 
 
+_TAR_LISTS = regex(r"(?=(?:-[vzjJ]+\n)*-[vzjJ]*t)(?:-[tvzjJ]+\n)+-f\n")
 _TAR_PRINTS = regex(r"-?[tvzjJ]*t[tvzjJ]*f|--list|-?(?=[a-z]*x)(?=[a-zA-Z]*O)[xOvzjJ]+f")
 
 
@@ -60,12 +77,10 @@ _UNPACKS = {
 }
 
 
-def pdftotext_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether pdftotext prints the text: without `-` as its second operand, it writes a file."""
-    return not patterns and _PDFTOTEXT.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
-
-
-_PDFTOTEXT = regex(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?!-)[\w./+-]+\n-\n")
+pdftotext_prints = _prints_as(
+    regex(r"(?:-(?:layout|raw|q|nopgbrk|simple)\n|-[fl]\n\d+\n)*(?!-)[\w./+-]+\n-\n")
+)
+"""It prints the text: without `-` as its second operand, it writes a file."""
 
 
 def sqlite_prints(arguments: list[str], patterns: Sequence[int] = ()) -> bool:
@@ -87,26 +102,40 @@ _SQLITE = regex(
 )
 
 
-def openssl_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
-    """Return whether openssl prints its version, facts of a certificate, or a digest."""
-    return not patterns and _OPENSSL.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
-
-
-_OPENSSL = regex(
-    r"version\n(?:-[abdefhopv]\n)*|rand\n-(?:hex|base64)\n\d+\n|dgst\n-(?:sha(?:1|256|384|512)|md5)\n(?:(?!-)[\w./-]+\n)+"
-    r"|(?:req|crl)\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n|-(?:noout|text|subject|issuer)\n)+"
-    r"|x509\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n"
-    r"|-(?:noout|text|dates|(?:start|end)date|subject|issuer|serial|fingerprint|sha256|sha1|email|pubkey)\n)+"
+openssl_prints = _prints_as(
+    regex(
+        r"version\n(?:-[abdefhopv]\n)*|rand\n-(?:hex|base64)\n\d+\n|dgst\n-(?:sha(?:1|256|384|512)|md5)\n(?:(?!-)[\w./-]+\n)+"
+        r"|(?:req|crl)\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n|-(?:noout|text|subject|issuer)\n)+"
+        r"|x509\n(?=(?:.*\n)*-noout\n)(?:-in\n(?!-)[\w./-]+\n"
+        r"|-(?:noout|text|dates|(?:start|end)date|subject|issuer|serial|fingerprint|sha256|sha1|email|pubkey)\n)+"
+    )
 )
+"""It prints its version, facts of a certificate, or a digest."""
 
 
-def one_liner_prints(name: str) -> Callable[[list[str], Sequence[int]], bool]:
-    def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
-        """Return whether a short program of perl or ruby prints a fact, or lines of its input."""
-        line = "".join(f"{word}\n" for word in arguments)
-        return not patterns and _ONE_LINERS[name].fullmatch(line) is not None
+COMPILERS = frozenset(("cc", "c++", "gcc", "g++", "clang", "clang++"))
 
-    return only_prints
+
+compiler_prints = _prints_as(
+    regex(
+        r"-dump(?:version|fullversion|machine)\n|-Q\n--help=[\w,^]+\n(?:-O[0-3s]\n)?"
+        r"|-print-(?:(?:file|prog)-name=[\w.+-]+|libgcc-file-name|search-dirs|multi-lib|multiarch|sysroot)\n"
+        r"|(?=(?:.*\n)*-E\n)(?:-(?:E|dM|P|xc|xc\+\+|pthread|fopenmp|O[0-3s]|m(?:32|64|(?:arch|tune)=[\w.-]+)"
+        r"|std=[\w+:]+)\n|-x\n(?:c|c\+\+)\n|/dev/null\n)+"
+    )
+)
+"""It prints facts about itself, such as the macros that it defines. It reads no source: that may include any file."""
+
+
+ffprobe_prints = _prints_as(
+    regex(
+        r"(?:-(?:hide_banner|show_(?:format|streams|chapters|programs)|pretty|sexagesimal)\n"
+        r"|-(?:v|loglevel)\n(?:quiet|error|warning|info)\n|-(?:of|print_format)\n[\w=:.]+\n"
+        r"|-select_streams\n[\w:]+\n|-show_entries\n[\w=,:]+\n)*"
+        r"(?:-i\n)?(?!-)[\w./+ -]+\.(?:mp[34]|mkv|mov|webm|wav|flac|ogg|opus|m4a|avi|png|jpe?g|gif)\n"
+    )
+)
+"""It prints facts of one media file. A playlist may name other files and addresses."""
 
 
 _REGEX = r"""/(?:[\w .,:;=<>'"^*+?|()\[\]-]|\\.|\$(?=[/|)]))+/"""
@@ -114,6 +143,7 @@ _VALUE = r"\$(?:[1-9._](?![\[\w])|F\[-?\d\])"
 _TEXT = rf'(?:{_VALUE}|"(?:[\w .,:;=-]|{_VALUE}|\\[nt])*")'
 _WHEN = rf"(?:{_REGEX}[is]*|\d+\.\.\d+|\$\. ?(?:==|[<>]=?) ?\d+(?: && \$\. ?(?:==|[<>]=?) ?\d+)?)"
 _ONE_LINERS = {
+    "julia": regex(r"(?:--startup-file=no\n)?-e\nprintln\(VERSION\)\n|--version\n|-v\n"),
     "ruby": regex(r"-e\nputs RUBY_(?:VERSION|PLATFORM|ENGINE|PATCHLEVEL)\n|-(?:w?c|cw)\n(?!-)[\w./-]+\n"),
     # no `{`, `@` or `$x`, with which perl runs code in a pattern; no name with `|` or `<`, which perl would run
     "perl": regex(
@@ -123,6 +153,11 @@ _ONE_LINERS = {
         rf"|pe\ns{_REGEX}[\w .,:;=<>'\"-]*/[gi]*;?\n)(?:(?!-)[\w./-]+\n)*"
     ),
 }
+
+
+def one_liner_prints(name: str) -> Prints:
+    """Return the check of julia, perl or ruby: a short program prints a fact, or lines of its input."""
+    return _prints_as(_ONE_LINERS[name])
 
 
 def printf_prints(arguments: list[str], patterns: Sequence[int]) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent_ls.patterns import regex
+from agent_ls.policy.shell.arguments import one_a_line
 
 _PS_FACTS = (
     "pid|ppid|pgid|sid|user|uid|ruser|comm|cmd|args|command|etimes?|time|cputime|stat|state|s|%cpu|%mem|pcpu|pmem|rss|vsz|sz"
@@ -24,7 +25,7 @@ If ps does not understand its arguments in one way, it reads all words as letter
 
 def only_lists(arguments: Sequence[str]) -> bool:
     """Return whether ps can read its arguments in one way only, and then displays no variables."""
-    return _LISTS.fullmatch("".join(f"{word}\n" for word in arguments)) is not None
+    return _LISTS.fullmatch(one_a_line(arguments)) is not None
 
 
 def prints_no_variables(arguments: Sequence[str]) -> bool:

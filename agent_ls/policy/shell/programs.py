@@ -13,6 +13,7 @@ from agent_ls.policy.shell import dangers, listing, python, read_only, runners
 from agent_ls.policy.shell.arguments import absolute
 from agent_ls.policy.shell.findings import LineFindings
 from agent_ls.policy.shell.names import ASSIGNING, SHELL_WORDS, changes_commands, is_harmless, is_own
+from agent_ls.policy.shell.printers import COMPILERS
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.word_checks import ANY_WORDS, FROM_INPUT, doubts_of, with_numbers
 from agent_ls.policy.shell.words import Word
@@ -29,7 +30,8 @@ from agent_ls.policy.shell.wrappers import (
     unwrapped,
 )
 
-Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file"]
+Stdin: TypeAlias = Literal["terminal", "pipe", "here", "file", "nothing"]
+"""What a command reads; `nothing` is `/dev/null`."""
 
 MAX_WRAPPERS = 5
 MAX_TRIED = 12
@@ -110,6 +112,8 @@ class Programs:
             return After(state, state)
         name, is_usual = self._name(head.text, state)
         words = with_numbers((Word("text", name, head.source), *words[1:]))
+        if stdin == "nothing" and name in COMPILERS:
+            words = tuple(replace(word, text="/dev/null") if word.text == "-" else word for word in words)
         argv = tuple(word.text for word in words)
         if why := dangers.refusal(
             argv, lambda text: self._found.places(text, state.folders), self._found.home

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent_ls.patterns import regex
+from agent_ls.policy.shell.arguments import one_a_line
 from agent_ls.policy.shell.python_code import read_listed, read_paths
 from agent_ls.policy.shell.python_paths import Listed
 
@@ -58,7 +59,7 @@ def only_prints(arguments: list[str], patterns: Sequence[int]) -> bool:
     """
     if files_of_code(arguments) is not None:
         return not patterns
-    if not patterns and _MODULES.fullmatch("".join(f"{word}\n" for word in arguments)):
+    if not patterns and _MODULES.fullmatch(one_a_line(arguments)):
         return True
     if arguments[:2] != ["-m", "json.tool"] or patterns:
         return False

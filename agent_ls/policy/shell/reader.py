@@ -39,7 +39,7 @@ from agent_ls.policy.shell.names import (
 )
 from agent_ls.policy.shell.numbers import COUNT, counts, decremented, is_expression, numeric_names
 from agent_ls.policy.shell.programs import Programs, Stdin, is_known
-from agent_ls.policy.shell.redirections import redirected, stdin_of
+from agent_ls.policy.shell.redirections import last_of, redirected
 from agent_ls.policy.shell.state import After, State
 from agent_ls.policy.shell.words import NUMBER, Word, numbers_of, numeric, prints_commits, word_of, words_of
 
@@ -278,11 +278,13 @@ class Reader:
 
     def _redirected(self, node: Node, state: State, stdin: Stdin) -> After:
         words: list[Word] = []
+        if any(child.type == "heredoc_redirect" for child in node.named_children):
+            stdin = "here"
         for child in node.named_children:
             if child.type in _REDIRECTS:
                 self._nested(child, state)
                 words += redirected(child, self._values, state, self._found)
-                stdin = stdin_of(child) or stdin
+                stdin = last_of(stdin, child)
         after = After(state, state)
         for child in node.named_children:
             if child.type == "command":
@@ -293,7 +295,8 @@ class Reader:
                 # last command.
                 self._unknown(node, state)
             elif child.type not in _REDIRECTS:
-                after = self._statement(child, state, stdin)
+                # `exec <file` may change what later commands of a compound command read
+                after = self._statement(child, state, "file" if stdin == "nothing" else stdin)
         if words:
             self._found.doubt("agent-ls does not understand its redirections.")
         return after
@@ -524,7 +527,7 @@ class Reader:
             elif child.type in _REDIRECTS:
                 self._nested(child, state)
                 words += redirected(child, self._values, state, self._found)
-                stdin = stdin_of(child) or stdin
+                stdin = last_of(stdin, child)
             elif not child.is_named and child.type not in ("", "\n"):
                 self._unknown(node, state)
                 return After(state, state)
@@ -537,7 +540,7 @@ class Reader:
             if word.problem:
                 self._found.doubt_expansion(word)
         if words[0].source in self._functions:
-            return self._call(words, state, stdin)
+            return self._call(words, state, "file" if stdin == "nothing" else stdin)
         after = self._programs.run(words, state, stdin)
         if after.either != state:
             # names that a command has listed are relative to the folder before

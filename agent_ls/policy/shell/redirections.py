@@ -11,6 +11,7 @@ from agent_ls.patterns import regex
 from agent_ls.policy.shell import dangers
 from agent_ls.policy.shell.arguments import HARMLESS_PLACES, WRITABLE_PLACES
 from agent_ls.policy.shell.findings import LineFindings
+from agent_ls.policy.shell.grammar import source_of
 from agent_ls.policy.shell.programs import Stdin
 from agent_ls.policy.shell.state import State
 from agent_ls.policy.shell.words import Word, word_of, words_of
@@ -67,4 +68,12 @@ def _note_target(target: Word, state: State, found: LineFindings, *, writes: boo
 def stdin_of(node: Node) -> Stdin | None:
     if node.type != "file_redirect":
         return "here"
+    if [source_of(child) for child in node.children] == ["<", "/dev/null"]:
+        return "nothing"
     return "file" if any(child.type.startswith("<") for child in node.children) else None
+
+
+def last_of(before: Stdin, node: Node) -> Stdin:
+    """Return what a command reads after one more redirection. An unclear order of several counts as a file."""
+    new = stdin_of(node)
+    return before if new is None or (new == "nothing" and before in ("file", "here")) else new

@@ -21,7 +21,12 @@ from agent_ls.policy.shell.numbers import COUNT, is_sum
 
 WordKind: TypeAlias = Literal["text", "glob", "unknown"]
 
-_BARE = regex(r"(?:[\w@%+=:,./^~!\]*?\[#-]|\\[^\n])+")
+_SYMBOLS = (
+    r"\u00a7\u00a9\u00ae\u00b0\u00b1\u00d7\u00f7\u2022\u2026\u20a0-\u20bf\u2122\u2190-\u21ff\u25a0-\u25ff\u2600-\u274c"
+    r"\u274e-\u275a\u2776-\u27bf\ufe0f\u200d\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+)
+"""Symbols that look like no character of the shell. Those that hide text are refused before."""
+_BARE = regex(rf"(?:[\w@%+=:,./^~!\]*?\[#{_SYMBOLS}-]|\\[^\n])+")
 _ESCAPED = regex(r"\\(.)", re.DOTALL)
 _ESCAPED_IN_QUOTES = regex(r'\\(["\\$`])')
 _GLOB = regex(r"(?<!\\)(?:\\\\)*[*?\[]")
@@ -31,7 +36,7 @@ _PLAIN_EXPANSION = regex(r"\$\{(?:[A-Za-z_]\w*|[1-9])\}")
 _HARMLESS_EXPANSION = regex(
     r"\$\{(?:#[A-Za-z_]\w*(?:\[@\])?|[A-Za-z_]\w*\[(?:-?\d+|[@*])\](?::\d+(?::\d+)?)?"
     r"|(?:[A-Za-z_]\w*|[1-9])(?::?[-+?][\w ./:@,+=-]*"
-    r"|(?:##?|%%?)(?:[\w./*?:@, _-]|\[\w-]+\])+|:\d+(?::\d+)?"
+    r"|(?:##?|%%?)(?:[\w./*?:@, _=+-]|\[\w-]+\])+|:\d+(?::\d+)?"
     r"|//?[#%]?(?:[\w .:@,*?_-]|\\[./\\]|\[[\w-]+\])+(?:/(?:[\w .:@,=_-]*|\$'\\[nt]'))?|\^\^?|,,?))\}"
 )
 """Matches a length, an item, a default, a value without its beginning or end, a part of a value, and a changed value:

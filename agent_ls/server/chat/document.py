@@ -33,7 +33,7 @@ from agent_ls.server.chat.servers import (
 )
 from agent_ls.server.chat.services import ChatServices
 from agent_ls.server.chat.transcript import ChatTranscript, read_answer_text
-from agent_ls.server.chat.words import match_choices
+from agent_ls.server.chat.words import match_choices, may_answer
 from agent_ls.server.chat.writer import ATTRIBUTION, TRIES, ChatWriter
 from agent_ls.server.features.mentions import as_parts
 from agent_ls.server.features.server_prompts import with_server_prompts
@@ -330,7 +330,7 @@ class ChatDocument:
         self._sent = (chat.message, chat.message_line)
         if self._writer:
             self._writer.set_message(chat.message)
-        if asked := self.pending_question:
+        if (asked := self.pending_question) and may_answer(asked, chat.message):
             self._answer_question(live, asked, chat.message)
             return
         context = self._services.context
@@ -343,6 +343,7 @@ class ChatDocument:
         except AppError:
             self._sent = ("", 0)  # saving the same message again sends it
             raise
+        await live.warn_of_missing_files(chat.message)
         text, images = self._services.context.convert_input(parts)
         steers = self.is_running
         live.session.submit(

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from agent_ls.display.requests import describe_request
-from agent_ls.loop.events.types import ApprovalRequested
-from agent_ls.text import diff_lines, format_code_block, reveal_controls, strip_controls
+from agent_ls.loop.events.types import ApprovalRequested, QuestionAsked
+from agent_ls.text import bare_words, diff_lines, format_code_block, reveal_controls, strip_controls
 
 PROMPT_CHARS = 2_000
 """Maximum length of a prompt's text in characters. For a longer text no prompt is shown, because users could
@@ -57,12 +57,13 @@ def match_choices(words: str, choices: Sequence[str], *, multiple: bool = False)
 
     If a part of `words` matches no choice, return `words` unchanged, as the user's own answer.
     """
-    known = {_bare(choice): choice for choice in choices}
+    known = {bare_words(choice): choice for choice in choices}
     known |= {str(number): choice for number, choice in enumerate(choices, start=1)}
-    said = [_bare(part) for part in (re.split(r"[,\n]", words) if multiple else [words])]
+    said = [bare_words(part) for part in (re.split(r"[,\n]", words) if multiple else [words])]
     found = [known.get(part, "") for part in said if part]
     return tuple(dict.fromkeys(found)) if found and all(found) else (words,)
 
 
-def _bare(words: str) -> str:
-    return words.strip().rstrip(".!").casefold()
+def may_answer(asked: QuestionAsked, words: str) -> bool:
+    """Return whether a message answers a question: at a limit, only a choice does."""
+    return asked.purpose != "limit" or match_choices(words, asked.choices)[0] in asked.choices

@@ -108,6 +108,7 @@ async def _subscribe_read_only(context: Context, params: wire.Subscribe, session
         session=read_info(session),
         events=(),
         last_seq=session.last_seq,
+        open_parts=tuple(to_wire.open_part(part, agent_id) for part, agent_id in session.open_parts()),
         pending=wire.Pending(
             approvals=tuple(event_codec.payload(asked) for asked in session.approvals()),
             questions=tuple(event_codec.payload(asked) for asked in session.questions()),

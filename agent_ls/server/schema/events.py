@@ -23,6 +23,9 @@ REF = "#/$defs/{model}"
 NAMES_FILES = ("Hunk", "FileChange", "HunkStateChanged", "RevertedFile", "DiagnosedFile", "FileSum")
 """Types that get a `uri` for their `path` when they are sent to a client (to_wire.py)."""
 
+SENT_ONLY = ("client_request", "access")
+"""Kinds of events that are not of a session, but of the connection to a client."""
+
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
 _YES_OR_NO = {"type": "boolean"}
@@ -51,6 +54,31 @@ def definitions() -> dict[str, Any]:
     }
     defs["Item"] = {"anyOf": list(_items(defs))}
     return defs
+
+
+def printed_event(defs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an event as `exec --json`, `as_json` of the library and exports have it: without a `uri`.
+
+    It refers to no definition, because those of the types with paths are of messages to clients.
+    """
+    kinds = defs["Event"]["anyOf"]
+    is_sent_only = [one["properties"]["kind"].get("const") in SENT_ONLY for one in kinds]
+    printed = [one for one, is_sent in zip(kinds, is_sent_only, strict=True) if not is_sent]
+    found: dict[str, Any] = _without_uris({"anyOf": printed}, defs)
+    return found
+
+
+def _without_uris(part: Any, defs: Mapping[str, Any]) -> Any:
+    if isinstance(part, list):
+        return [_without_uris(item, defs) for item in part]
+    if not isinstance(part, dict):
+        return part
+    name = str(part.get("$ref", "")).removeprefix(REF.format(model=""))
+    if name not in NAMES_FILES:
+        whole = defs[name] if name else part
+        return {key: _without_uris(value, defs) for key, value in whole.items()}
+    fields = {key: value for key, value in defs[name]["properties"].items() if key != "uri"}
+    return _without_uris({**defs[name], "properties": fields, "required": list(fields)}, defs)
 
 
 def ref(name: str) -> dict[str, Any]:

@@ -80,6 +80,7 @@ def protocol_schema() -> dict[str, Any]:
         "methods": methods,
         "clientRequests": asked,
         "errors": dict(CODES),
+        "printedEvent": event_schema.printed_event(defs),
         "$defs": dict(sorted(defs.items())),
     }
 

@@ -100,6 +100,7 @@ class RecordedChanges:
     `merged` are paths of unsaved documents into which the command's changes were merged. `refused` are paths
     of unsaved documents that stay as they are, because the user's text conflicts with the command's change.
     `unknown` are changed files without a stored old text. `whole` are files that can be rolled back, but not reviewed.
+    `beside_text` are files of which only permission bits or a link changed, which are shown, but not restored.
     `note` is a sentence about changed files that were not recorded, or "". Messages name paths relative to `folder`.
     """
 
@@ -110,6 +111,7 @@ class RecordedChanges:
     note: str = ""
     folder: str = ""
     whole: tuple[FileState, ...] = ()
+    beside_text: tuple[str, ...] = ()
 
     def format_notice(self, how: str) -> str:
         """Return the notice for the model, or "". `how` is a phrase such as "by the command"."""
@@ -126,6 +128,11 @@ class RecordedChanges:
             notes.append(
                 f"Changed {how}, but the earlier text is unknown, so these files are not listed for review: "
                 f"{self._join_names(self.unknown)}."
+            )
+        if self.beside_text:
+            notes.append(
+                f"Changed {how}, and neither in the review nor in a roll back: permission bits or symbolic links: "
+                f"{self._join_names(self.beside_text)}."
             )
         if self.refused:
             notes.append(
@@ -199,6 +206,7 @@ class CommandChangeRecorder:
         await self._journal.record_written([*states, *whole], who)
         changed = [FileChange(who.call_id, path, "modify", 0, 0, "") for path in found.unknown]
         changed += (FileChange(who.call_id, it.path, action(it.before, it.after), 0, 0, "") for it in whole)
+        changed += (FileChange(who.call_id, it.path, it.action, 0, 0, it.diff) for it in found.beside_text)
         for event in changed:
             self._review.state.publish(who.session_id, event)
         self._tell_user(who, sorted(merged), refused)
@@ -210,6 +218,7 @@ class CommandChangeRecorder:
             found.note,
             self._commands.files.working_directory(),
             tuple(whole),
+            tuple(it.path for it in found.beside_text),
         )
 
     def _reduce_to_own_part(self, state: FileState, before: ChangeBaseline) -> FileState | None:

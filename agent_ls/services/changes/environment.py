@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,6 +19,7 @@ from agent_ls.environments.base import (
     OutputSink,
     ProcessInfo,
 )
+from agent_ls.environments.errors import EnvError
 from agent_ls.environments.wrappers.forwarding import ForwardingEnvironment
 from agent_ls.loop.events.editor import SaveRequested
 from agent_ls.services.changes.background import BackgroundChanges
@@ -28,6 +29,7 @@ from agent_ls.services.changes.commands import (
     RecordedChanges,
     format_unkept,
 )
+from agent_ls.services.changes.failed_commits import find_writes
 from agent_ls.services.review.journal import Journal
 from agent_ls.services.review.proposals import links_of
 from agent_ls.services.review.service import ReviewService
@@ -46,7 +48,8 @@ class ReviewedEnvironment(ForwardingEnvironment):
     """Environment wrapper that reports writes to the review. The editor reports writes to open documents itself.
 
     `is_reviewed_first` returns whether the user decides about the changes of a call before they are written.
-    `commands` None: changes by commands are not recorded.
+    `commands` None: changes by commands are not recorded. `may_fail_late`: the code of a program writes the files, and
+    may raise after it has written.
     """
 
     def __init__(
@@ -56,8 +59,11 @@ class ReviewedEnvironment(ForwardingEnvironment):
         journal: Journal,
         is_reviewed_first: Callable[[str], bool] = lambda call_id: False,
         commands: CommandFiles | None = None,
+        *,
+        may_fail_late: bool = False,
     ) -> None:
         super().__init__(inner)
+        self._may_fail_late = may_fail_late
         self._review = review
         self._journal = journal
         self._is_reviewed_first = is_reviewed_first
@@ -86,12 +92,26 @@ class ReviewedEnvironment(ForwardingEnvironment):
         with self._review.writing([state.path for state in meant], links):
             try:
                 states = await self.inner.commit(writes, attribution)
+            except BaseException as error:
+                states = await self._find_writes(meant, attribution.session_id, error)
+                raise
+            finally:
                 # No await in between: a completed write is reported even if the call has been cancelled.
                 for state in states:
                     self._review.report_commit(state, attribution)
-            finally:
                 await self._journal.record_written(states, attribution)
         return states
+
+    async def _find_writes(
+        self, meant: Sequence[FileState], session_id: str, error: BaseException
+    ) -> Sequence[FileState]:
+        """Return the writes that a failed commit has made nevertheless, and warn of files with unclear content."""
+        if not self._may_fail_late:
+            return ()
+        found = await find_writes(self.inner, meant, error)
+        for warning in found.warnings:
+            self._review.state.publish(session_id, warning)
+        return found.states
 
     async def exec_command(
         self, command: str, options: CommandOptions, on_output: OutputSink | None = None
@@ -156,12 +176,40 @@ class ReviewedEnvironment(ForwardingEnvironment):
         meant = [self._resolve_write(write) for write in writes]
         await self._journal.announce(meant, attribution)
         with self._review.writing([state.path for state in meant]):
-            states: Sequence[FileState] = ()
-            try:
-                states = await (through or self.inner).commit(writes, attribution)
-            finally:
-                await self._journal.record_written(states, attribution)
-            return states
+            record = partial(self._journal.record_written, attribution=attribution)
+            return await self.commit_decided(
+                writes, attribution, record, through or self.inner, attribution.session_id
+            )
+
+    async def commit_decided(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        record: Callable[[Sequence[FileState]], Awaitable[None]],
+        through: ExecutionEnvironment,
+        session_id: str,
+    ) -> Sequence[FileState]:
+        """Commit what the user has decided: kept hunks, an undo, or a roll back.
+
+        `record` gets what was written, also if the commit raises. If all is written, its error has no effect. The
+        session `session_id` is warned of files with unclear content.
+
+        Raises:
+            EnvError: a file was not written.
+        """
+        meant = [self._resolve_write(write) for write in writes]
+        states: Sequence[FileState] = ()
+        try:
+            states = await through.commit(writes, attribution)
+        except BaseException as error:
+            states = await self._find_writes(meant, session_id, error)
+            is_written = all(it.before == it.after or it in states for it in meant)
+            if not (is_written and isinstance(error, EnvError)):
+                raise
+            states = meant
+        finally:
+            await record(states)
+        return states
 
     def _publish_save_request(self, attribution: Attribution, paths: Sequence[str]) -> None:
         self._review.state.publish(attribution.session_id, SaveRequested(attribution.call_id, tuple(paths)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from agent_ls.environments.base import FileState
 from agent_ls.environments.errors import EnvError
 from agent_ls.policy.places import is_secret_name
 from agent_ls.program_lookup import find_program
+from agent_ls.services.changes.beside_text import BesideText, LinkFinder, Links, link_changes, mode_change
 from agent_ls.services.changes.committed import Committed, GitObject, read_objects
 from agent_ls.services.changes.ignored import IgnoredFiles
 from agent_ls.services.changes.kept_files import KeptFiles
@@ -68,7 +69,8 @@ class FileSnapshot:
 
     `stamps` None: there were too many files, or listing took too long. `scope`: the folders that were searched.
     `ignored`: stamps of ignored files. `committed`: what git held at that time. `work`: files that git does not hold.
-    `unlisted`: tracked files that are also ignored. `unkept`: what could not be kept.
+    `unlisted`: tracked files that are also ignored. `unkept`: what could not be kept. `links`: targets of symbolic
+    links.
     """
 
     stamps: Mapping[str, DiskStamp] | None
@@ -78,6 +80,7 @@ class FileSnapshot:
     work: frozenset[str] = frozenset()
     unlisted: tuple[str, ...] = ()
     unkept: Unkept = Unkept()
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,14 @@ class FoundChanges:
 
     `states` are changes with the old and new content. `whole` are changes of files that are binary, large, ignored or
     secret: they can be rolled back, but not reviewed in parts. `unknown` are changed files without a known old content.
+    `beside_text` are changes of permission bits and symbolic links, which are only shown.
     """
 
     states: tuple[FileState, ...] = ()
     unknown: tuple[str, ...] = ()
     note: str = ""
     whole: tuple[FileState, ...] = ()
+    beside_text: tuple[BesideText, ...] = ()
 
 
 @dataclass(slots=True)
@@ -108,11 +113,13 @@ class ChangeFinder:
     scope: Callable[[], object] = lambda: None
     _kept: KeptFiles = field(init=False)
     _ignored: IgnoredFiles = field(init=False)
+    _links: LinkFinder = field(init=False)
     _last: FileSnapshot = field(init=False, default=FileSnapshot(None))
 
     def __post_init__(self) -> None:
         self._kept = KeptFiles(self.folder)
         self._ignored = IgnoredFiles(self.folder)
+        self._links = LinkFinder(self.folder)
 
     @property
     def kept_bytes(self) -> int:
@@ -126,10 +133,10 @@ class ChangeFinder:
     async def take_snapshot(self) -> FileSnapshot:
         """Return the state of the files before a command, and keep uncommitted work."""
         scope = self.scope()
-        stamps = await self._stamps()
-        if stamps is None:
+        listed = await self._list()
+        if listed is None:
             return FileSnapshot(None, scope)
-        return await anyio.to_thread.run_sync(self._keep_work, stamps, scope, False)
+        return await anyio.to_thread.run_sync(self._keep_work, *listed, scope, False)
 
     async def find_changes(self, before: FileSnapshot) -> tuple[FoundChanges, FileSnapshot]:
         """Return the changes since `before`, and the new state."""
@@ -140,18 +147,18 @@ class ChangeFinder:
             ), before
         if before.scope != (scope := self.scope()):
             return FoundChanges(), await self.take_snapshot()
-        stamps = await self._stamps()
-        if stamps is None:
+        listed = await self._list()
+        if listed is None:
             return FoundChanges(
                 note=f"agent-ls did not look for files that the command changed, because {self._describe_unlisted()}."
             ), before
-        return await anyio.to_thread.run_sync(self._compare_and_keep, before, stamps, scope)
+        return await anyio.to_thread.run_sync(self._compare_and_keep, before, *listed, scope)
 
     async def changes(self, before: FileSnapshot) -> FoundChanges:
         """Return the changes since `before`."""
         return (await self.find_changes(before))[0]
 
-    async def _stamps(self) -> Stamps | None:
+    async def _list(self) -> tuple[Stamps, Links] | None:
         with anyio.move_on_after(LISTING_S):
             try:
                 listed = await self.files(MAX_FILES + 1)
@@ -170,13 +177,16 @@ class ChangeFinder:
     # -- in a thread
 
     def _compare_and_keep(
-        self, before: FileSnapshot, stamps: Stamps, scope: object
+        self, before: FileSnapshot, stamps: Stamps, links: Links, scope: object
     ) -> tuple[FoundChanges, FileSnapshot]:
         found = self._compare_states(before, stamps)
-        return found, self._keep_work(stamps, scope, True)
+        more = link_changes(before.links, links, self.folder)[:MAX_CHANGED]
+        found = replace(found, beside_text=(*found.beside_text, *more))
+        return found, self._keep_work(stamps, links, scope, True)
 
-    def _stamped(self, listed: Sequence[str]) -> Stamps:
-        found, lstat, is_windows = {}, os.lstat, os.name == "nt"
+    def _stamped(self, listed: Sequence[str]) -> tuple[Stamps, Links]:
+        found: Stamps = {}
+        lstat, is_windows = os.lstat, os.name == "nt"
         above = os.path.join(self.folder, "")
         for name in listed:  # with few calls in this loop, because a project may have many files
             if name[-4:] in DERIVED:
@@ -188,9 +198,9 @@ class ChangeFinder:
                 continue
             if facts.st_mode & _KIND == stat.S_IFREG:
                 found[path] = disk_stamp(facts)
-        return found
+        return found, self._links.find(found)
 
-    def _keep_work(self, stamps: Stamps, scope: object, as_listed: bool) -> FileSnapshot:
+    def _keep_work(self, stamps: Stamps, links: Links, scope: object, as_listed: bool) -> FileSnapshot:
         """Copy the files that git does not hold. Update `stamps` with those of the copies.
 
         `as_listed`: do not copy a file that has changed since it was listed; the next check then finds the change.
@@ -217,7 +227,9 @@ class ChangeFinder:
         unkept = keep([*_smallest_first(work, stamps), *secrets], KEPT_BYTES)
         keep(small, KEPT_BYTES)
         keep(_smallest_first(others, stamps), COMMITTED_BYTES)
-        self._last = FileSnapshot(stamps, scope, ignored, committed, frozenset(work), tuple(more), unkept)
+        self._last = FileSnapshot(
+            stamps, scope, ignored, committed, frozenset(work), tuple(more), unkept, links
+        )
         return self._last
 
     def _keep_all(
@@ -257,7 +269,8 @@ class ChangeFinder:
             found.add_ignored(path, was)
         more = len(others) - MAX_CHANGED
         note = f"{more} more files were changed; they are not listed for review." if more > 0 else ""
-        return FoundChanges(tuple(found.states), tuple(found.unknown), note, tuple(found.whole))
+        whole, beside = tuple(found.whole), tuple(found.beside_text)
+        return FoundChanges(tuple(found.states), tuple(found.unknown), note, whole, beside)
 
     def _read_committed(self, before: FileSnapshot, paths: Sequence[str]) -> Mapping[str, bytes]:
         assert before.stamps is not None
@@ -279,6 +292,7 @@ class _Comparison:
     held: Mapping[str, bytes]
     states: list[FileState] = field(default_factory=list)
     whole: list[FileState] = field(default_factory=list)
+    beside_text: list[BesideText] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
     def add(self, path: str) -> None:
@@ -294,6 +308,8 @@ class _Comparison:
             )  # its old content is unknown, or it is now ignored, too large or no file
         elif old != new:
             self._sort(_make_state(path, was, old, new))
+        if change := mode_change(path, was, self.after.get(path)):
+            self.beside_text.append(change)
 
     def add_ignored(self, path: str, was: DiskStamp) -> None:
         """Add an ignored file that a command has destroyed. Other changes are the usual work of builds and tests."""

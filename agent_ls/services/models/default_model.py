@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent_ls.services.errors import AppError
-from agent_ls.services.settings.state_folder import state_folder, write_private
+from agent_ls.services.settings.state_folder import not_stored, state_folder, write_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +40,8 @@ def store_default_model(choice: DefaultModel, folder: Path | None = None) -> Non
     try:
         write_private(_path(folder), json.dumps(asdict(choice)) + "\n")
     except OSError as error:
-        raise AppError(
-            f"the default model cannot be stored: {error.strerror or error}",
-            f"make {_path(folder).parent} writable, or name the model in the settings",
-        ) from error
+        other_way = "name the model in the settings"
+        raise not_stored("the default model", error, _path(folder).parent, other_way) from error
 
 
 def delete_default_model(folder: Path | None = None) -> None:

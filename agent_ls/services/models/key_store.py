@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_ls.llm.client import supported_providers
-from agent_ls.llm.credentials import Credentials, take_keys_from_environment
+from agent_ls.llm.credentials import OTHER_PROVIDER_NAMES, Credentials, take_keys_from_environment
 from agent_ls.near_names import did_you_mean
 from agent_ls.services.errors import BadChoiceError
 from agent_ls.services.models.secret_store import Keyring, SecretStore, StoredKey, open_ring as open_ring
@@ -27,7 +27,7 @@ class KeyStore(SecretStore):
 
     def __init__(self, folder: Path | None = None, ring: Keyring | None = None) -> None:
         path = (folder or state_folder()) / "keys.json"
-        super().__init__(path, ring, _ABOUT, ", or set the provider's environment variable")
+        super().__init__(path, ring, _ABOUT, "set the provider's environment variable")
 
     def set(self, provider: str, secret: str) -> StoredKey:
         """Store the key of a provider, replacing an older key. Return where the key is stored.
@@ -50,7 +50,7 @@ class KeyStore(SecretStore):
 def unknown_provider(name: str) -> BadChoiceError:
     """Return the error about a name that no provider has."""
     known = supported_providers()
-    hints = (f"choose one of {', '.join(known)}", did_you_mean(name.lower(), known))
+    hints = (f"choose one of {', '.join(known)}", did_you_mean(name, known, OTHER_PROVIDER_NAMES))
     return BadChoiceError(f"no provider is named {name!r}", "; ".join(filter(None, hints)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from agent_ls.llm.client import probe_adapter, provider_adapter, supported_providers
-from agent_ls.llm.credentials import KEYLESS, Credentials, key_variable
+from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
 from agent_ls.llm.endpoint import ConnectionSettings
 from agent_ls.llm.errors import LlmError
 from agent_ls.llm.http_adapter import HttpAdapter
@@ -22,6 +22,8 @@ LOCAL = tuple(name for name in KEYLESS if name != "compatible")
 ASK_S = 10.0
 SIZE_S = 1.0
 """Seconds that a new session waits for a server to report its context size."""
+DESCRIBE_S = 0.6
+"""Seconds of them for what the list of models does not state."""
 
 _BY_OWNER = {
     "llamacpp": "llama.cpp",
@@ -89,14 +91,15 @@ async def find_servers(
 
 
 async def ask_server(
-    name: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
+    name: str, model: str, credentials: Credentials, settings: Mapping[str, ConnectionSettings]
 ) -> Sequence[ListedModel]:
-    """Return the models, with context sizes, of a server that requires no key; empty if it does not reply in
-    time.
+    """Return the models that a server without a key lists; empty if it does not reply in time.
+
+    `model` has the window that it runs with, which many servers state only outside of their list.
     """
     found = ReachedProvider(name)
     with anyio.move_on_after(SIZE_S):
-        found = await _reach(name, credentials, settings, is_described=False)
+        found = await _reach(name, credentials, settings, wanted=model)
     return found.models
 
 
@@ -105,13 +108,16 @@ async def _reach(
     credentials: Credentials,
     settings: Mapping[str, ConnectionSettings],
     *,
-    is_described: bool = True,
+    wanted: str | None = None,
 ) -> ReachedProvider:
+    """Contact a provider. `wanted`: describe only this model, which the server need not list; None: all models."""
     is_set_up = name in settings or bool(credentials.base_url(name) or credentials.secret(name))
     if credentials.secret(name) or (name in KEYLESS and is_set_up):
-        return await _ask(provider_adapter(name, credentials, settings), is_described=is_described)
+        return await _ask(provider_adapter(name, credentials, settings), wanted)
     if name in LOCAL:
-        return replace(await _ask(probe_adapter(name), is_described=is_described), is_guessed=True)
+        found = await _ask(probe_adapter(name), wanted)
+        hint = f"start the server, or set {VARIABLES[name].base_url}" if found.problem else ""
+        return replace(found, hint=hint, is_guessed=True)
     if name in KEYLESS:
         return ReachedProvider(name, problem="no address", hint="set COMPATIBLE_BASE_URL")
     return ReachedProvider(
@@ -119,12 +125,13 @@ async def _reach(
     )
 
 
-async def _ask(adapter: HttpAdapter, *, is_described: bool) -> ReachedProvider:
+async def _ask(adapter: HttpAdapter, wanted: str | None) -> ReachedProvider:
     try:
         with anyio.fail_after(ASK_S):
             models = await adapter.list_models()
-            if is_described:
-                models = await adapter.describe(models)
+            models = await (
+                adapter.describe(models) if wanted is None else _describe_one(adapter, models, wanted)
+            )
     except LlmError as error:
         return ReachedProvider(adapter.name, adapter.base_url, problem=str(error), hint=error.hint)
     except TimeoutError:
@@ -136,3 +143,14 @@ async def _ask(adapter: HttpAdapter, *, is_described: bool) -> ReachedProvider:
             adapter.name, adapter.base_url, problem="the server answered without a list of models"
         )
     return ReachedProvider(adapter.name, adapter.base_url, models)
+
+
+async def _describe_one(
+    adapter: HttpAdapter, models: Sequence[ListedModel], wanted: str
+) -> Sequence[ListedModel]:
+    """Describe one model, also under another name than in the list: Ollama adds `:latest`, llama.cpp ignores names."""
+    listed = next((model for model in models if model.id == wanted), ListedModel(wanted, wanted))
+    described: Sequence[ListedModel] = [listed]
+    with anyio.move_on_after(DESCRIBE_S):
+        described = await adapter.describe(described)
+    return [*described, *(model for model in models if model.id != wanted)] if models and wanted else models

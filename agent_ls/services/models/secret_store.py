@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from agent_ls.services.errors import AppError
-from agent_ls.services.settings.state_folder import write_private
+from agent_ls.services.settings.state_folder import OTHER_FOLDER, not_stored, write_private
 from agent_ls.system import file_signature
 
 SERVICE = "agent-ls"
@@ -36,14 +35,14 @@ class StoredKey:
 
 class SecretStore:
     """Stores secrets. `ring` is the system's keyring, None if there is none. `about` is the first line of the file;
-    `hint` is added to the error message if the file cannot be written.
+    `other_way` is what else can be done if the file cannot be written, and begins with a verb.
     """
 
-    def __init__(self, path: Path, ring: Keyring | None, about: str, hint: str) -> None:
+    def __init__(self, path: Path, ring: Keyring | None, about: str, other_way: str = OTHER_FOLDER) -> None:
         self.path = path
         self._ring = ring
         self._about = about
-        self._hint = hint
+        self._other_way = other_way
 
     def secrets(self) -> Mapping[str, str]:
         """Return all stored secrets. A file or keyring that cannot be read counts as empty."""
@@ -141,10 +140,7 @@ class SecretStore:
         try:
             write_private(self.path, json.dumps({"about": self._about, **kept}, indent=2) + "\n")
         except OSError as error:
-            raise AppError(
-                f"the key cannot be stored: {error.strerror or error}",
-                f"make {self.path.parent} writable{self._hint}",
-            ) from error
+            raise not_stored("the key", error, self.path.parent, self._other_way) from error
 
 
 def open_ring() -> Keyring | None:

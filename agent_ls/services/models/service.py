@@ -15,7 +15,7 @@ from agent_ls.environments.local.environ import is_secret_name, without_secrets
 from agent_ls.llm.adapter import ProviderAdapter
 from agent_ls.llm.catalog import default_model, find_entry, known_models
 from agent_ls.llm.client import build_client, reconnect, supported_providers
-from agent_ls.llm.credentials import KEYLESS, VARIABLES, Credentials, key_variable
+from agent_ls.llm.credentials import KEYLESS, OTHER_PROVIDER_NAMES, VARIABLES, Credentials, key_variable
 from agent_ls.llm.endpoint import ConnectionSettings as EndpointSettings
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.base import ListedModel
@@ -147,7 +147,7 @@ class ModelService:
         self.on_keys: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
         """Awaited when stored keys have changed, before the turn that noticed it calls a model."""
         self.client = build_client(credentials, self._endpoints, adapters)
-        self.child_environ = without_secrets(os.environ, credentials.known_secrets())
+        self.child_environ = without_secrets(os.environ, credentials.withheld_secrets())
 
     def change(self, settings: Settings) -> None:
         """Apply changed settings from the next model call on. Running calls are not affected."""
@@ -353,10 +353,11 @@ class ModelService:
             return
         from agent_ls.services.models.probe import ask_server  # imported late: only for local servers
 
-        self._note_sizes(provider, await ask_server(provider, self._credentials, self._endpoints))
+        self._note_sizes(provider, await ask_server(provider, model, self._credentials, self._endpoints))
 
     def _note_sizes(self, provider: str, models: Sequence[ListedModel]) -> None:
-        self._reported_sizes |= {(provider, model.id): model.context_window_tokens or 0 for model in models}
+        sizes = ((model.id, model.context_window_tokens) for model in models)
+        self._reported_sizes |= {(provider, name): size for name, size in sizes if size}
 
     def remember(self, provider: str, model: str) -> None:
         """Store this model as the default of new sessions. The default survives a restart. Blocks.
@@ -472,7 +473,7 @@ def make_profile(
     try:
         return create_profile(provider, "" if provider == WALKTHROUGH else model, options=options)
     except UnknownProviderError as error:
-        near = nearest(error.provider.lower(), (*own, *VARIABLES), 0.7)
+        near = nearest(error.provider, (*own, *VARIABLES), OTHER_PROVIDER_NAMES)
         message = str(UnknownProviderError(provider, own))
         if near:
             raise BadChoiceError(message, f"Did you mean {near}?") from None

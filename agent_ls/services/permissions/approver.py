@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
@@ -19,7 +21,7 @@ from agent_ls.loop.calls.approval import (
     PendingApprovals,
     PolicyJudgement,
 )
-from agent_ls.loop.events.types import ApprovalRequested, ApprovalResolved, RuleOffer
+from agent_ls.loop.events.types import DECIDED_BY_POLICY, ApprovalRequested, ApprovalResolved, RuleOffer
 from agent_ls.loop.restored import SuspendedTurn
 from agent_ls.policy.decide import judge
 from agent_ls.policy.situation import (
@@ -93,7 +95,8 @@ class PolicyApprover:
         is_trusted: Callable[[], bool] = lambda: True,
         confinement: ConfinementFacts = NO_CONFINEMENT,
     ) -> None:
-        self.mode = mode
+        self._mode = mode
+        self._mode_changed = anyio.Event()
         self.review = review
         self.grants = grants
         self._reviewed_first: set[str] = set()
@@ -103,6 +106,16 @@ class PolicyApprover:
         self._kernel = confinement
         self._is_state_near = False
         self._stored: frozenset[str] = frozenset()
+
+    @property
+    def mode(self) -> Mode:
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._mode = mode
+        self._mode_changed.set()
+        self._mode_changed = anyio.Event()
 
     async def decide(self, question: ApprovalQuestion) -> Decision:
         """Judge an effect by policy, and ask the user if the policy says so."""
@@ -166,7 +179,7 @@ class PolicyApprover:
         )
         judgement = judge(effect, situation)
         if question.must_ask and isinstance(judgement, Allow):
-            judgement = Ask(question.must_ask, needs_approval_in_every_mode=True)
+            judgement = Ask(question.must_ask, needs_approval_in_every_mode=True, cause="hook")
         return seen, judgement
 
     async def _confinement(self, question: ApprovalQuestion) -> Confining:
@@ -205,14 +218,36 @@ class PolicyApprover:
         """Return whether the user reviews the changes of this call before they are written."""
         return call_id in self._reviewed_first
 
-    async def resume(self, request: ApprovalRequested) -> Decision:
-        """Wait until the user answers an approval request that `restore` has restored, and return the decision."""
-        return await self.approvals.wait(request.request_id)
+    async def resume(self, request: ApprovalRequested, question: ApprovalQuestion | None) -> Decision:
+        """Wait until the user answers an approval request that `restore` has restored, and return the decision.
+
+        If the policy refuses the call, in the mode of now or another one that is chosen while it waits, it is denied.
+        """
+        async with anyio.create_task_group() as group:
+            if question:
+                group.start_soon(self._deny_if_refused, request, question)
+            else:
+                self.approvals.mark_judged(request.request_id)
+            decision = await self.approvals.wait(request.request_id)
+            group.cancel_scope.cancel()
+        return decision
+
+    async def _deny_if_refused(self, request: ApprovalRequested, question: ApprovalQuestion) -> None:
+        """Deny a pending request as soon as the policy refuses its call. Runs until it is cancelled."""
+        while True:
+            changed = self._mode_changed
+            with suppress(OSError):  # what cannot be judged now is judged after the answer
+                _, judgement = await self._judge(question, self.review)
+                if isinstance(judgement, Refuse):
+                    denial = ApprovalAnswer("deny", reason=judgement.reason, decided_by=DECIDED_BY_POLICY)
+                    self.approvals.answer(request.request_id, denial)
+            self.approvals.mark_judged(request.request_id)
+            await changed.wait()
 
     def restore(self, stored: SessionState, suspended: SuspendedTurn | None) -> None:
         """Restore the session's rules, and the approvals that a suspended turn waits for."""
         turn_id = suspended.turn_id if suspended else ""
-        self.grants.restore([*stored.session_grants], [*stored.turn_grants] if suspended else [], turn_id)
+        self.grants.restore(stored.session_grants, stored.turn_grants if suspended else {}, turn_id)
         if suspended:
             self._reviewed_first.update(suspended.proposed.values())
             for request in suspended.asked:
@@ -291,7 +326,9 @@ class PolicyApprover:
                 # Compare the whole question: if its target or its reason has changed, the user is asked again.
                 if any(asks == (it.digest, it.reason, it.rules) for it in question.allowed):
                     return Allowed()
-                return await self.approvals.ask(question, PolicyJudgement("ask", reason, offers))
+                return await self.approvals.ask(
+                    question, PolicyJudgement("ask", reason, offers, judgement.cause)
+                )
 
 
 def _may_change_files(effect: Effect, home: str) -> bool:

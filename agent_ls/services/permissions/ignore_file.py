@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from agent_ls.environments.ignore_rules import rule_for_pathspec
 from agent_ls.jsonc import parse_jsonc
 from agent_ls.patterns import regex
 from agent_ls.policy.named_places import FOREIGN_IGNORE_FILES, IGNORE_FILE
@@ -168,6 +169,12 @@ def read_patterns(lines: Sequence[str]) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     # On a case-insensitive disk, `Private` is also `private`: add each pattern in both forms.
+    rules = map(_without_lone_backslash, map(rule_for_pathspec, lines))
     return GitIgnoreSpec.from_lines(
-        [form for line in lines for form in dict.fromkeys((line, fold_path(line)))]
+        [form for rule in rules for form in dict.fromkeys((rule, fold_path(rule)))]
     )
+
+
+def _without_lone_backslash(rule: str) -> str:
+    """Return a rule without a last backslash that escapes nothing. For git it fits no file, but one is meant."""
+    return rule[:-1] if (len(rule) - len(rule.rstrip("\\"))) % 2 else rule

@@ -29,7 +29,7 @@ from agent_ls.environments.errors import (
 )
 from agent_ls.environments.local.git_objects import UncertainError
 from agent_ls.patterns import regex
-from agent_ls.policy.named_places import IGNORE_FILE, IGNORED_BY, LINKED, OWN_MODULES
+from agent_ls.policy.named_places import DENIED_BY, IGNORE_FILE, IGNORED_BY, LINKED, OWN_MODULES
 from agent_ls.policy.places import Places, ignore_nothing
 from agent_ls.services.permissions.disk import LOCAL_DISK, Disk, RemoteDisk
 from agent_ls.services.permissions.followed_links import followed_link
@@ -89,6 +89,7 @@ class PathBounds:
         self._near_folders: set[str] = set()
         self._turn_id = ""
         self._landings: dict[str, Mapping[str, str]] = {}
+        self._written: dict[str, str] = {}
 
     def register_allowed(
         self, effect: Effect, resolved: Mapping[str, str], *, call_id: str, turn_id: str
@@ -108,6 +109,7 @@ class PathBounds:
         )
         if isinstance(effect, WriteEffect):
             self._landings[call_id] = resolved
+            self._written.update(resolved)
 
     def at_once(self, paths: Sequence[str]) -> AbstractContextManager[None]:
         """Fetch the metadata of all these paths with few requests, if they are on another machine.
@@ -140,7 +142,7 @@ class PathBounds:
                 "this is the state folder of agent-ls with keys, rules and sessions, which its tools never read",
             )
         if self.places.is_denied(path) or self.places.is_denied(real):
-            raise AccessDeniedError(path, "this file contains credentials, which agent-ls never reads")
+            raise AccessDeniedError(path, f"this file {DENIED_BY}: agent-ls never reads it")
         if self.places.is_ignored(path) or self.places.is_ignored(real):
             raise AccessDeniedError(path, f"blocked by policy: {IGNORED_BY}")
         if real in self._readable or real == self.places.memory:
@@ -216,6 +218,16 @@ class PathBounds:
         real = self.disk.real_path(path)
         if real != judged:
             raise AccessDeniedError(path, f"the path now resolves to {real}, but {judged} was approved")
+
+    def check_undoable(self, paths: Iterable[str]) -> None:
+        """Raise AccessDeniedError if an undo by the user would reach, through a newer link, a file of others."""
+        for path in paths:
+            real = self.disk.real_path(path)
+            # not known: what a command or an earlier process wrote, and where a deleted link led
+            written = self._written.get(path) if self.disk.exists(real) else None
+            unknown_is_safe = self.places.is_inside(real) or not self.places.is_inside(path)
+            if real != written and (written or not unknown_is_safe):
+                raise AccessDeniedError(path, f"the path leads to {real}, which the session did not change")
 
 
 def places_of(
@@ -300,19 +312,19 @@ def temporary_folder(settings: PathSettings) -> Iterator[str]:
     if settings.temporary == "off":
         return
     uid = os.getuid() if hasattr(os, "getuid") else 0
-    usual = os.path.join(tempfile.gettempdir(), f"agent-ls-{uid}")
-    folder = usual if settings.temporary == "auto" else os.path.expanduser(settings.temporary)
-    if not os.path.isabs(folder):
-        return
-    with suppress(OSError):
-        if settings.temporary == "auto":
-            with suppress(FileExistsError):
-                os.mkdir(folder, 0o700)
-            found = os.lstat(folder)
-            is_private = os.name == "nt" or (found.st_uid == uid and not found.st_mode & 0o077)
-            if not (stat.S_ISDIR(found.st_mode) and is_private):
-                return
-        yield folder
+    with suppress(OSError):  # a full disk has no folder for temporary files
+        if settings.temporary != "auto":
+            folder = os.path.expanduser(settings.temporary)
+            if os.path.isabs(folder):
+                yield folder
+            return
+        folder = os.path.join(tempfile.gettempdir(), f"agent-ls-{uid}")
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        found = os.lstat(folder)
+        is_private = os.name == "nt" or (found.st_uid == uid and not found.st_mode & 0o077)
+        if stat.S_ISDIR(found.st_mode) and is_private:
+            yield folder
 
 
 def _both_names(paths: Iterable[str]) -> tuple[str, ...]:

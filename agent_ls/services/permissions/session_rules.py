@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -14,6 +14,7 @@ from agent_ls.loop.calls.approval import ApprovalScope
 from agent_ls.loop.events.types import RecordedEvent, RuleOffer, RuleRemoved, Warning
 from agent_ls.loop.seams import Clock
 from agent_ls.store.rules import RuleStore, StoredRule
+from agent_ls.store.session_state import AcceptedRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,18 @@ class SessionRules:
         turn = self._turn if turn_id == self._turn_id else {}
         return frozenset((*self._session, *turn, *stored, *self._unwritten))
 
-    def restore(self, session: Sequence[str], turn: Sequence[str], turn_id: str) -> None:
-        """Restore rules of an earlier process. The labels of rules are not stored, so each id is used as the
-        label.
-        """
-        self._session = {rule_id: HeldRule(rule_id, rule_id, "session", 0) for rule_id in session}
-        self._turn = {rule_id: HeldRule(rule_id, rule_id, "turn", 0) for rule_id in turn}
+    def restore(
+        self, session: Mapping[str, AcceptedRule], turn: Mapping[str, AcceptedRule], turn_id: str
+    ) -> None:
+        """Restore rules of an earlier process, by id."""
+        self._session = {
+            rule_id: HeldRule(rule_id, it.label, "session", 0, created=it.created)
+            for rule_id, it in session.items()
+        }
+        self._turn = {
+            rule_id: HeldRule(rule_id, it.label, "turn", 0, created=it.created)
+            for rule_id, it in turn.items()
+        }
         self._turn_id = turn_id
 
     def add(self, offer: RuleOffer, scope: ApprovalScope, turn_id: str) -> None:

@@ -65,12 +65,23 @@ class SessionSandbox:
         """Start the sandbox. Return what it enforces, or why it is unavailable; "" if none is configured."""
         if not self.settings.enabled:
             return ""
-        limits = await anyio.to_thread.run_sync(self._limits)
-        filters = os.path.join(self.state, "confinement")
-        self.sandbox, self.why = await find_sandbox(limits, filters, self.settings.use)
-        line = describe_limits(self.sandbox, limits, self.why) if self.sandbox else self.why
+        line = await self._find_sandbox()
         self.emit(Warning(line if self.sandbox else warn_unavailable(self.why), "sandbox"))
         return line
+
+    async def _find_sandbox(self) -> str:
+        """Set `sandbox` and `why`. Return what the sandbox enforces, or why there is none."""
+        try:
+            limits = await anyio.to_thread.run_sync(self._limits)
+        except OSError as error:  # the disk is full
+            self.sandbox, self.why = (
+                None,
+                f"its temporary folder cannot be created: {error.strerror or error}",
+            )
+            return self.why
+        filters = os.path.join(self.state, "confinement")
+        self.sandbox, self.why = await find_sandbox(limits, filters, self.settings.use)
+        return describe_limits(self.sandbox, limits, self.why) if self.sandbox else self.why
 
     async def can_look_confined(self) -> bool:
         """Return whether a read-only command can be confined."""

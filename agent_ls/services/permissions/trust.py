@@ -30,7 +30,7 @@ from agent_ls.loop.seams import Clock
 from agent_ls.paths import is_within
 from agent_ls.services.clock import SystemClock
 from agent_ls.services.errors import AppError
-from agent_ls.services.settings.state_folder import state_folder
+from agent_ls.services.settings.state_folder import not_stored, state_folder
 from agent_ls.services.turn_reads import TurnRead, TurnReads
 from agent_ls.store.layout import canonical
 from agent_ls.store.trust import Trust, TrustRecord, TrustStore, owner_of
@@ -135,7 +135,7 @@ class WorkspaceTrust:
         path, owner = await anyio.to_thread.run_sync(_identity, folder)
         effect = TrustEffect(path, owner or "")
         question = ApprovalQuestion("", turn_id, "trust", f"trust {path}", effect)
-        judgement = PolicyJudgement("ask", f"{_describe_owner(effect.owner)}{REASON}")
+        judgement = PolicyJudgement("ask", f"{_describe_owner(effect.owner)}{REASON}", cause="trust")
         asking = (path, approvals)
         self._asking.append(asking)
         try:
@@ -153,8 +153,7 @@ class WorkspaceTrust:
             else:
                 self._store.delete_decision(folder)
         except OSError as error:
-            words = f"your decision about {folder} cannot be stored: {error.strerror or error}"
-            raise AppError(words, "`agent-ls doctor` reports which folder must be writable") from error
+            raise not_stored(f"your decision about {folder}", error) from error
 
     def _answer_others(self, path: str, trust: Trust, by: str) -> None:
         for _, approvals in [asking for asking in self._asking if asking[0] == path]:

@@ -29,10 +29,10 @@ restored. A text that the ledger has already changes nothing.
     Proposed           added, and published
     ProposalsCompared  proposals get new positions and states; hunks that the user typed are judged `made`
     ProposalClosed     published; a proposal without pending hunks is removed
-    WriteBegun         noted; the proposal is not compared until WriteEnded
+    WriteBegun         noted; the proposal is not compared until WriteEnded, the others are now
     ProposalWritten    `before` is seen, the hunks are kept, the others stay proposed. The second time, `after` is
                        seen and the hunks are proposed again
-    WriteEnded         a proposal without pending hunks is removed
+    WriteEnded         the proposal is compared with the text, and removed if it has no pending hunks
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ def advance(file: ReviewedFile, report: Report) -> Advanced:
         case reports.ProposalClosed(proposal, by, comment):
             return _in_turn(file, lambda it: publish_news(it, proposal, by, comment), remove_decided)
         case reports.WriteBegun(write):
-            return replace(file, pending_write=write), ()
+            return compare_proposals(replace(file, pending_write=write))
         case reports.ProposalWritten():
             return _record_kept(file, report)
         case reports.WriteEnded():
-            return remove_decided(replace(file, pending_write=None))
+            return compare_proposals(replace(file, pending_write=None))
         case _:
             assert_never(report)
 

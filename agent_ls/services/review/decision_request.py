@@ -12,6 +12,8 @@ KeepOrUndo: TypeAlias = Literal["keep", "undo"]
 
 TRIES = 3
 """Number of attempts to read and write files that others may change in between."""
+LOOK_SECONDS = 5.0
+"""Limit for reading files after a failed or cancelled write, because the environment that failed may hang."""
 CLOSED_SESSION = "the session of this change is closed; open the session again to decide about its changes"
 KEEPS_CHANGING = "another program keeps changing the file; try again when that program is done"
 LINKED = "this change is part of a move: keep or undo the move as a whole"

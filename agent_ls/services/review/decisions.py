@@ -13,7 +13,9 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace as with_fields
 from typing import TypeAlias
 
-from agent_ls.environments.base import Attribution, FileWrite
+import anyio
+
+from agent_ls.environments.base import Attribution, FileState, FileWrite
 from agent_ls.environments.errors import EnvError, StaleFileError
 from agent_ls.loop.events.types import Hunk
 from agent_ls.review.decisions import Decision, apply_decision, narrow_to_lines
@@ -23,6 +25,7 @@ from agent_ls.services.review.decision_request import (
     CLOSED_SESSION,
     KEEPS_CHANGING,
     LINKED,
+    LOOK_SECONDS,
     TRIES,
     DecisionRequest,
     Selection,
@@ -198,12 +201,14 @@ class HunkDecisions:
                 task.path,
                 task.decided,
                 lambda name, hunks: replacement_notice(name, hunks, text, asked.comment),
+                is_decided=True,
             )
         else:
             self._state.notify(
                 task.path,
                 task.decided,
                 lambda name, hunks: decision_notice(name, hunks, asked.decision, asked.comment),
+                is_decided=True,
             )
 
     async def _carry_out(self, tasks: Sequence[FileDecision], session: ReviewedSession) -> str:
@@ -268,6 +273,7 @@ class HunkDecisions:
             EnvError: a file could not be written; then all files have their previous content.
         """
         writing = [step for step in steps if step.writes]
+        undone = [FileState(it.path, it.base, it.content) for it in (_write(step, steps) for step in writing)]
         if writing and not await self._write_steps(writing, session):
             return False
         for step in steps:
@@ -278,19 +284,28 @@ class HunkDecisions:
             pending = file.pending_decision if file else None
             step.task.decided, step.task.changed = step.decided, pending.list_changed() if pending else []
             self._state.report(step.path, DecisionEnded(is_written=True))
-        for step in writing:
-            with suppress(EnvError):
-                await self._state.catch_up(step.path, session.files)
+        await self._catch_up([step.path for step in writing], session)
+        decided = [hunk for step in writing for hunk in step.decided]
+        for session_id in dict.fromkeys(hunk.session_id for hunk in decided):
+            if owner := self._state.find_session(session_id):
+                await owner.follow_undo(undone)
         return True
 
     async def _write_steps(self, steps: Sequence[_Step], session: ReviewedSession) -> bool:
+        """Write the steps. What a failed or cancelled commit has written nevertheless counts as the user's edit."""
         for step in steps:
             self._state.report(step.path, step.begun)
         writes = [_write(step, steps) for step in steps]
         is_written = False
+        written: list[str] = []
+
+        async def record(states: Sequence[FileState]) -> None:
+            written.extend(state.path for state in states)
+
         try:
             with self._state.writing([write.path for write in writes]):
-                await session.files.commit(writes, Attribution(label=steps[0].task.asked.decision))
+                who = Attribution(label=steps[0].task.asked.decision)
+                await session.commit_decided(writes, who, record)
             is_written = True
         except StaleFileError:
             pass
@@ -298,7 +313,14 @@ class HunkDecisions:
             if not is_written:
                 for step in steps:
                     self._state.report(step.path, DecisionEnded(is_written=False))
+                with anyio.move_on_after(LOOK_SECONDS, shield=True):
+                    await self._catch_up([step.path for step in steps if step.path in written], session)
         return is_written
+
+    async def _catch_up(self, paths: Sequence[str], session: ReviewedSession) -> None:
+        for path in paths:
+            with suppress(EnvError):
+                await self._state.catch_up(path, session.files)
 
     def _explain_closed(self, hunk_id: str) -> str:
         for file in self._state.files.values():

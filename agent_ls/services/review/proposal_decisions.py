@@ -113,7 +113,8 @@ class ProposalDecisions:
                 except (EnvError, NotEncodableError) as error:
                     task.refused |= dict.fromkeys(task.open_ids, str(error))
             if task.judged and not self._proposals.is_waiting(task.call):
-                session.notice(orphan_notice(task.judged, session.files.working_directory()))
+                known = [with_fields(it, path=session.own_path(it.path)) for it in task.judged]
+                session.notice(orphan_notice(known, session.files.working_directory()))
         return tasks
 
     async def _why_not_yet(self, call: Call, session: ReviewedSession) -> str:
@@ -125,6 +126,7 @@ class ProposalDecisions:
         return ASKED_FIRST if session.is_asked(call[1]) else NOT_YET
 
     async def _undo(self, task: CallDecision, session: ReviewedSession) -> None:
+        undone: list[FileState] = []
         for file, proposal in self._find_concerned(task):
             groups, ids = self._divide(proposal, task)
             divided = with_fields(proposal, groups=groups)
@@ -135,8 +137,10 @@ class ProposalDecisions:
                 for hunk in hunks
             ]
             closed = divided.with_states(ids, "undone")
+            undone += _undo_of(file, divided, closed)
             self._state.report(file.path, ProposalClosed(closed, "user", comment))
             self._note(file, closed, judged, task)
+        await session.follow_undo(undone)
 
     async def _keep(self, task: CallDecision, session: ReviewedSession) -> None:
         """Write the kept hunks.
@@ -296,6 +300,22 @@ class ProposalDecisions:
     def _find_concerned(self, task: CallDecision) -> list[tuple[ReviewedFile, Proposal]]:
         found = self._state.proposals_of(task.call)
         return [it for it in found if task.wanted & {hunk.id for hunk in it[1].pending_hunks}]
+
+
+def _undo_of(file: ReviewedFile, before: Proposal, after: Proposal) -> Sequence[FileState]:
+    """Return the undo of proposed hunks as a change of the file that the proposal would have made."""
+    if before.is_opaque:
+        return ()
+    contents = []
+    current = file.ledger.current_text
+    for proposal in (before, after):
+        hunks = [hunk for hunk in proposal.pending_hunks if hunk.state == "proposed"]  # stale ones do not fit
+        text = text_with_proposals(current, hunks) if hunks else current
+        try:
+            contents.append(None if text is None else encode(with_fields(file.written_as, text=text)))
+        except NotEncodableError:
+            return ()  # such a proposal can be undone, but not be written
+    return (FileState(file.path, contents[0], contents[1]),)
 
 
 def _write_of(planned: _PlannedWrite, data: bytes | None) -> FileWrite:

@@ -14,7 +14,7 @@ from os.path import dirname, realpath
 
 import anyio.to_thread
 
-from agent_ls.environments.base import Attribution, ExecutionEnvironment
+from agent_ls.environments.base import Attribution, ExecutionEnvironment, sha256
 from agent_ls.environments.errors import EnvError
 from agent_ls.environments.local.commit import is_written_in_place, sweep
 from agent_ls.environments.remote.place import path_of
@@ -39,7 +39,7 @@ from agent_ls.services.review.restore_proposals import (
 from agent_ls.services.review.reviewed_file import Proposal, call_of, is_text, maybe_bytes, text_of
 from agent_ls.services.review.state import ReviewedSession, ReviewState
 from agent_ls.services.review.waiting import CallReview
-from agent_ls.store.journal import NO_FILE, HunkPosition, Intent, fingerprint, text_fingerprint
+from agent_ls.store.journal import NO_FILE, HunkPosition, Intent, RecordedWrite, fingerprint, text_fingerprint
 from agent_ls.store.locks import Owner
 from agent_ls.store.reader import StoredSession
 from agent_ls.store.sessions import OpenSession
@@ -79,6 +79,7 @@ class LogComparison:
     `events` belong to the interrupted turn. `changes` are ledgers with the hunks that differ from the log.
     `proposals` are pending again. `waiting` are the calls that still wait for decisions, `decided` those that
     were fully decided before their process ended. `missing` are open hunks, by path, that no file contains.
+    `written` are the writes that the log announced and does not have, for a later roll back.
     """
 
     events: tuple[RecordedEvent, ...] = ()
@@ -87,6 +88,7 @@ class LogComparison:
     waiting: tuple[WaitingCall, ...] = ()
     decided: tuple[WaitingCall, ...] = ()
     missing: Mapping[str, tuple[StoredHunk, ...]] = field(default_factory=dict)
+    written: tuple[RecordedWrite, ...] = ()
 
     @property
     def paths(self) -> set[str]:
@@ -139,13 +141,13 @@ async def gather(
             sweep([dirname(realpath(intent.path))], intent.pid, is_put_out=is_put_out)
         if killed := opened.lock.killed:  # the writes of decisions and roll backs are not announced
             paths = {*hunks, *(intent.path for intent in stored.state.intents)}
-            sweep({dirname(realpath(path)) for path in paths}, killed.pid, is_put_out=True)
+            sweep({dirname(realpath(path)) for path in paths}, killed.pid)
         by_path = {path: hunks.get(path, []) for path in (*wanted, *intents)}
-        texts = {path: text for path in by_path if (text := _last_text(opened, stored, path)) is not None}
-        return Evidence(by_path, intents, {}, preimages, waiting, late, opened.put_out, texts)
+        return Evidence(by_path, intents, {}, preimages, waiting, late, opened.put_out)
 
     known = await anyio.to_thread.run_sync(from_store)
     now: dict[str, bytes | None] = {}
+    texts: dict[str, str] = {}
     seen: dict[str, object] = {}
     while unread := [path for path in known.hunks if path not in seen or seen[path] is not ledger(path)]:
         for path in unread:
@@ -153,7 +155,13 @@ async def gather(
             now.pop(path, None)
             with suppress(EnvError):
                 now[path] = await maybe_bytes(files, path)
-    return replace(known, now=now)
+            recorded = stored.state.hunk_positions.get(path)
+            is_as_recorded = path in now and recorded and recorded.text == fingerprint(now[path])
+            if path in texts or (is_as_recorded and path not in known.intents):
+                continue  # the last text is not needed
+            if (text := await anyio.to_thread.run_sync(_last_text, opened, stored, path)) is not None:
+                texts[path] = text
+    return replace(known, now=now, texts=texts)
 
 
 def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogComparison:
@@ -178,14 +186,15 @@ def find(state: ReviewState, stored: StoredSession, evidence: Evidence) -> LogCo
             if lost_here := tuple(item for item in items if is_missing(ledger, item)):
                 missing[path] = lost_here
         elif path in evidence.intents:
-            events.append(_warn_unclear(path, "cannot be read"))
+            events.append(warn_unclear(path, "cannot be read"))
     waits = {proposal.attribution.call_id for proposal in proposals if proposal.pending_hunks}
     waiting: list[WaitingCall] = []
     decided: list[WaitingCall] = []
     for call_id, it in evidence.waiting.items():
         (waiting if call_id in waits else decided).append(it)
+    written = tuple(write for path in evidence.now if (write := look.find_write(path)))
     return LogComparison(
-        tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided), missing
+        tuple(events), tuple(changes), tuple(proposals), tuple(waiting), tuple(decided), missing, written
     )
 
 
@@ -230,12 +239,22 @@ class _Look:
             ] if path in self.evidence.late else []
         if intent.after != fingerprint(now):
             return as_it_is, [
-                _warn_unclear(path, "has neither the content from before the change nor the new content")
+                warn_unclear(path, "has neither the content from before the change nor the new content")
             ]
         before = self.evidence.preimages.get(intent.preimage)
         if not is_text(now) or not is_text(before) or (before is None and intent.before != NO_FILE):
-            return as_it_is, [_warn_unclear(path, "was changed, and its earlier content is unknown")]
+            return as_it_is, [warn_unclear(path, "was changed, and its earlier content is unknown")]
         return self._replay_intent(path, intent, text_of(before), text_of(now))
+
+    def find_write(self, path: str) -> RecordedWrite | None:
+        """Return the announced write of a file, if the file contains it and its earlier content is stored."""
+        now, intent = self.evidence.now[path], self.evidence.intents.get(path)
+        if intent is None or intent.after != fingerprint(now) or intent.before == intent.after:
+            return None
+        if intent.before != NO_FILE and intent.preimage not in self.evidence.preimages:
+            return None
+        after = "" if now is None else sha256(now)
+        return RecordedWrite(path, intent.call_id, intent.turn_id, intent.preimage, after)
 
     def proposals(self, path: str) -> tuple[list[Proposal], list[LedgerHunk]]:
         """Return the proposals of a file, and hunks that have no position in it any more."""
@@ -364,14 +383,9 @@ def _find_unrecorded(stored: StoredSession) -> dict[str, Intent]:
     }
 
 
-def _warn_unclear(path: str, what: str) -> Warning:
-    return Warning(
-        (
-            f"agent-ls ended while it was changing a file: {path} {what}. Check the file: this change cannot be "
-            "undone here."
-        ),
-        UNSETTLED,
-    )
+def warn_unclear(path: str, what: str, cause: str = "agent-ls ended while it was changing a file") -> Warning:
+    """Return the warning that nobody knows who made the content of a file."""
+    return Warning(f"{cause}: {path} {what}. Check the file: this change cannot be undone here.", UNSETTLED)
 
 
 def _may_come_late(path: str, owner: Owner | None) -> Warning:

@@ -8,7 +8,7 @@ report to. This module depends on none of these parts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol, TypeVar, assert_never
@@ -81,6 +81,32 @@ class ReviewedSession(Protocol):
         Raises:
             EnvError: the commit failed.
         """
+        ...
+
+    async def commit_decided(
+        self,
+        writes: Sequence[FileWrite],
+        attribution: Attribution,
+        record: Callable[[Sequence[FileState]], Awaitable[None]],
+    ) -> Sequence[FileState]:
+        """Write what the user has decided, an undo or a roll back, as the user's own action.
+
+        `record` gets what was written, also if the commit raises. If all is written, its error has no effect.
+
+        Raises:
+            EnvError: a file was not written.
+        """
+        ...
+
+    async def follow_undo(self, states: Sequence[FileState]) -> None:
+        """Apply an undo that changed these files to the session's own copies of them, if it has copies.
+
+        `states` have the text around the undo, without what the user typed at the same time. Must not raise.
+        """
+        ...
+
+    def own_path(self, path: str) -> str:
+        """Return the path of the session's own copy of a file, which has the same decisions; else `path`."""
         ...
 
     def is_asked(self, call_id: str) -> bool:
@@ -307,11 +333,22 @@ class ReviewState:
             and (text := file.ledger.current_text) is not None
         ]
 
-    def notify(self, path: str, hunks: Sequence[H], words: Callable[[str, Sequence[H]], str]) -> None:
-        """Post a notice about these hunks to the model of each session that owns some of them."""
+    def notify(
+        self,
+        path: str,
+        hunks: Sequence[H],
+        words: Callable[[str, Sequence[H]], str],
+        *,
+        is_decided: bool = False,
+    ) -> None:
+        """Post a notice about these hunks to the model of each session that owns some of them.
+
+        `is_decided`: the notice is about a decision, which the session's own copy of the file has followed.
+        """
         for session_id in dict.fromkeys(hunk.session_id for hunk in hunks):
             if session := self.find_session(session_id):
-                name = relative_name(path, session.files.working_directory())
+                known = session.own_path(path) if is_decided else path
+                name = relative_name(known, session.files.working_directory())
                 own = [hunk for hunk in hunks if hunk.session_id == session_id]
                 session.notice(words(name, own), path)
 

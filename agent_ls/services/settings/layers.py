@@ -100,10 +100,14 @@ def user_layer() -> tuple[Mapping[str, Any], list[str]]:
     return found, [f"{user_settings_path()}: {problem}" for problem in problems]
 
 
+def user_settings() -> Settings:
+    """Return the settings of the user's file. Invalid ones, also a whole file, have their defaults. Blocks."""
+    return parse_settings(user_layer()[0])[0]
+
+
 def user_endpoints() -> Mapping[str, EndpointSettings]:
     """Return URLs, headers and timeouts from the user's file, by provider name. Blocks."""
-    settings, _ = parse_settings(user_layer()[0])
-    return {name: provider.endpoint() for name, provider in settings.providers.items()}
+    return {name: provider.endpoint() for name, provider in user_settings().providers.items()}
 
 
 def chosen_settings(files: Sequence[tuple[str, Mapping[str, Any]]], words: Sequence[str]) -> Settings:

@@ -164,6 +164,7 @@ def _ports(
         documents=_nested_documents(draft, prompts),
         models=models,
         judge_check=check_judge(services.now),
+        answer_limit=draft.permissions.approvals.limit,
     )
 
 
@@ -183,6 +184,7 @@ def _workspace(
         environment,
         draft.parts.files,
         draft.touched,
+        location.bounds.check_undoable,
         prepare=partial(location.roots.refresh, tell=False),
         gather_early=gather_early if is_early else None,
         worktree=draft.worktree,
@@ -257,7 +259,7 @@ def _begin(draft: SessionDraft, live: LiveSession) -> None:
         draft.services.start(live.gather_early)
     if location.site:
         draft.stored.remember({PLACE: location.site.place.machine})
-    if local := location.listed:
+    if local := location.runs_here:
         draft.stored.remember({COMMAND_MARK: local.mark})
     if earlier and (ended := earlier.state.ended_with_process):
         live.notice(ended_notice(ended))

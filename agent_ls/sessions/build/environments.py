@@ -17,6 +17,7 @@ from agent_ls.sessions.build.parts import (
     record_parts,
 )
 from agent_ls.sessions.notices import Notices
+from agent_ls.sessions.own_environment import has_own_code
 from agent_ls.sessions.services import SharedServices
 from agent_ls.store.sessions import OpenSession
 
@@ -102,4 +103,11 @@ def reviewed_environment(draft: SessionDraft) -> ReviewedEnvironment:
     if location.worktree:  # changes are reviewed when they are brought to the user's folder
         return ReviewedEnvironment(bounded, services.review, draft.stored, commands=commands)
     is_reviewed_first = draft.permissions.approver.is_reviewed_first
-    return ReviewedEnvironment(bounded, services.review, draft.stored, is_reviewed_first, commands)
+    return ReviewedEnvironment(
+        bounded,
+        services.review,
+        draft.stored,
+        is_reviewed_first,
+        commands,
+        may_fail_late=has_own_code(services.program.environment),
+    )

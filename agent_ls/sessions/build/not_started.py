@@ -18,7 +18,7 @@ import anyio.to_thread
 from agent_ls.environments.errors import EnvironmentLostError
 from agent_ls.features.base import SessionFeature
 from agent_ls.features.hooks.config import load_hooks
-from agent_ls.features.mcp.of_session import FILES, PROJECT_FILES
+from agent_ls.features.mcp.of_session import PROJECT_FILES, has_own_servers
 from agent_ls.loop.events.types import RecordedEvent, Warning
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.settings.model import Settings
@@ -48,7 +48,7 @@ def find_not_started(
             yield "your hooks"
         if _exists(site, _HOOKS) or (hooks.foreign and any(map(partial(_has_hooks, site), _FOREIGN_HOOKS))):
             yield "the project's hooks"
-    if servers.servers or client() or any((state / name).exists() for name in FILES):
+    if servers.servers or client() or has_own_servers(state):
         yield "your MCP servers"
     if servers.project_files and _exists(site, PROJECT_FILES):
         yield "the project's MCP servers"

@@ -75,13 +75,19 @@ class SessionLocation:
         return local if isinstance(local, LocalEnvironment) else None
 
     @property
-    def on_disk(self) -> LocalEnvironment | None:
-        """Like `listed`, but also inside the wrappers of a program. Read the files through `files`, not here."""
+    def runs_here(self) -> LocalEnvironment | None:
+        """The environment that runs the session's commands on this machine, also inside the wrappers of a program."""
         place = self.local
         while isinstance(self.local, OwnEnvironment) and isinstance(place, ForwardingEnvironment):
             place = place.inner
-        is_here = place.working_directory() == self.local.working_directory()  # the wrappers rewrite no paths
-        return place if is_here and isinstance(place, LocalEnvironment) else None
+        return place if isinstance(place, LocalEnvironment) else None
+
+    @property
+    def on_disk(self) -> LocalEnvironment | None:
+        """Like `listed`, but also inside the wrappers of a program. Read the files through `files`, not here."""
+        place = self.runs_here
+        # with another folder, the wrappers rewrite paths
+        return place if place and place.working_directory() == self.local.working_directory() else None
 
 
 @dataclass(frozen=True, slots=True)

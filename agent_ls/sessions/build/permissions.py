@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_ls.loop.answer_limit import AnswerLimit
 from agent_ls.loop.calls.approval import PendingApprovals
 from agent_ls.services.permissions.approver import ConfinementFacts, PolicyApprover
 from agent_ls.services.permissions.session_rules import SessionRules
@@ -27,7 +28,8 @@ def permissions_for(
     link: SessionLink,
 ) -> SessionPermissions:
     """Create the parts that permit or refuse the session's actions: approvals, rules, trust, sandbox."""
-    approvals = PendingApprovals(link.emit, link.is_stopped, services.clock, settings.approval_timeout_ms)
+    limit = AnswerLimit(services.clock, settings.approval_timeout_ms)
+    approvals = PendingApprovals(link.emit, link.is_stopped, limit)
     rules = SessionRules(services.rules, location.key, services.clock, services.start, link.emit)
     gate = TrustGate(services.trust, location.key, approvals, link.emit, link.turn_id, TurnReads())
     gate.reads.add(lambda: services.models.take_stored_keys, services.models.key_files)

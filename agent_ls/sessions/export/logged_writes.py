@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from agent_ls.loop.events.types import FileChange, Hunk, HunkStateChanged, Reverted, UserInput
+from agent_ls.loop.events.types import Envelope, FileChange, Hunk, HunkStateChanged, Reverted, UserInput
+from agent_ls.patch.git_format import is_beside_text
 from agent_ls.store import pages
 from agent_ls.store.errors import UnknownTurnError
-from agent_ls.store.journal import RecordedWrite, find_write
+from agent_ls.store.journal import RecordedWrite
+from agent_ls.store.logged_files import kinds, write_or_event
 
-_CHANGE = b'{"change":'
-_KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"', b'"kind":"user_input"', b'"kind":"reverted"')
+_KINDS = kinds("file_change", "hunk_state", "user_input", "reverted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,16 @@ class WrittenFile:
         return any(one.record.after != other.record.before for one, other in pairwise(self.writes))
 
 
-def read_logged_writes(log: Path, turn_id: str = "") -> dict[str, WrittenFile]:
-    """Return the files that a session wrote by path, with `turn_id` only those of this turn. Blocks.
+@dataclass(frozen=True, slots=True)
+class LoggedWrites:
+    """The changes of a session to files, by path. `beside_text` has diffs of permission bits and symbolic links."""
+
+    files: dict[str, WrittenFile]
+    beside_text: dict[str, list[str]]
+
+
+def read_logged_writes(log: Path, turn_id: str = "") -> LoggedWrites:
+    """Return the files that a session wrote, with `turn_id` only those of this turn. Blocks.
 
     Raises:
         UnknownTurnError: the log has no such turn. OSError: the log cannot be read.
@@ -67,23 +76,14 @@ def read_logged_writes(log: Path, turn_id: str = "") -> dict[str, WrittenFile]:
     reading = _Reading(turn_id)
     with pages.open_part(log) as part:
         for line in part.forward(0):
-            if line.startswith(_CHANGE):
-                if write := find_write(line):
+            match write_or_event(line, _KINDS):
+                case RecordedWrite() as write:
                     reading.take_write(write)
-            elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
-                match envelope.event:
-                    case UserInput():
-                        reading.begun.setdefault(envelope.turn_id, reading.count)
-                    case Reverted(revert_id=revert_id, at_turn_id=at_turn_id):
-                        reading.take_roll_back(revert_id, at_turn_id)
-                    case FileChange(hunks=hunks) | HunkStateChanged(hunks=hunks):
-                        for hunk in hunks:
-                            reading.take_hunk(hunk)
-                    case _:
-                        pass
+                case Envelope() as envelope:
+                    reading.take_event(envelope)
     if turn_id and turn_id not in reading.begun:
         raise UnknownTurnError(turn_id, reading.begun)
-    return reading.files()
+    return LoggedWrites(reading.files(), reading.beside_text)
 
 
 @dataclass(slots=True)
@@ -99,6 +99,7 @@ class _Reading:
     _writes: dict[str, list[tuple[int, RecordedWrite]]] = field(default_factory=dict)
     _undone: dict[str, dict[str, Hunk]] = field(default_factory=dict)
     _since: dict[str, int] = field(default_factory=dict)
+    beside_text: dict[str, list[str]] = field(default_factory=dict)
 
     def take_write(self, write: RecordedWrite) -> None:
         self._writes.setdefault(write.path, []).append((self.count, write))
@@ -106,6 +107,21 @@ class _Reading:
         self.count += 1
         if self.turn_id in ("", write.turn_id):
             self._undone[write.path] = {}  # the content of this write has none of them
+
+    def take_event(self, envelope: Envelope) -> None:
+        match envelope.event:
+            case UserInput():
+                self.begun.setdefault(envelope.turn_id, self.count)
+            case Reverted(revert_id=revert_id, at_turn_id=at_turn_id):
+                self.take_roll_back(revert_id, at_turn_id)
+            case FileChange(path=path, diff=diff) if is_beside_text(diff):
+                if self.turn_id in ("", envelope.turn_id):
+                    self.beside_text.setdefault(path, []).append(diff)
+            case FileChange(hunks=hunks) | HunkStateChanged(hunks=hunks):
+                for hunk in hunks:
+                    self.take_hunk(hunk)
+            case _:
+                pass
 
     def take_roll_back(self, revert_id: str, at_turn_id: str) -> None:
         self._since[revert_id] = self.begun.get(at_turn_id, self.count)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agent_ls.loop.events.types import Hunk
-from agent_ls.patch.git_format import git_patch
+from agent_ls.patch.git_format import describe_beside_text, git_patch
 from agent_ls.patch.unified import line_hunks
 from agent_ls.review.net_change import SessionWrite, net_change
 from agent_ls.sessions.export.logged_writes import WrittenFile, read_logged_writes
@@ -26,21 +26,22 @@ class _NotText(ValueError):
 
 
 def session_patch(
-    session_folder: Path, folder: str, worktree: str = "", trailers: str = "", turn_id: str = ""
+    session_folder: Path, folders: Sequence[tuple[str, str]], trailers: str = "", turn_id: str = ""
 ) -> str:
-    """Return the patch of a session, or of one turn of it, with paths relative to `folder`. Blocks.
+    """Return the patch of a session, or of one turn of it. Blocks.
 
-    `worktree` is the folder of the session's own worktree, "" if it has none: a file that it changed only there is
-    part of the patch too. The lines above the first file name what is not in the patch, and are the `trailers`.
-    Programs that apply patches pass over both.
+    `folders` are pairs of a folder and its name in the patch, "" for the folder in which the patch is applied. If a
+    file is in two of them under the same name, the first one counts. The lines above the first file name what is
+    not in the patch, and are the `trailers`. Programs that apply patches pass over both.
 
     Raises:
         UnknownTurnError: the log has no such turn. OSError: the log cannot be read.
     """
     parts: list[str] = []
     notes: list[str] = []
-    files = read_logged_writes(log_path(session_folder), turn_id)
-    for name, path in sorted(_names(files, folder, worktree).items()):
+    logged = read_logged_writes(log_path(session_folder), turn_id)
+    files = logged.files
+    for name, path in sorted(_names(files, folders).items()):
         file = files[path]
         if file.first == file.end:
             continue
@@ -52,20 +53,23 @@ def session_patch(
         after, left = _without_undone(before, after, file.undone_lines)
         notes += [f"{name}: an undone change is still part of the patch"] * left
         parts.append(git_patch(before, after, name, _is_executable(path, after, file.mode)))
-    outside = [it for it in files if not any(it.startswith(f"{top}/") for top in (folder, worktree) if top)]
+    for name, path in sorted(_names(logged.beside_text, folders).items()):
+        if words := describe_beside_text(logged.beside_text[path]):
+            notes.append(f"{name}: {words}, which is not part of the patch")
+    outside = [it for it in files if not any(it.startswith(f"{top}/") for top, _ in folders)]
     notes += [f"{path}: outside of the folder" for path in outside]
     head = "".join(f"Note: {to_display_line(note)}\n" for note in notes)
     return "".join([head, trailers, "---\n\n" * bool(head or trailers), *parts])
 
 
-def _names(files: Iterable[str], folder: str, worktree: str) -> dict[str, str]:
-    """Return the path of each file by its name in the patch. The user's folder comes before the worktree."""
+def _names(files: Iterable[str], folders: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the path of each file by its name in the patch."""
     found: dict[str, str] = {}
-    for top in (folder, worktree):
-        for path in files if top else ():
+    for top, prefix in folders:
+        for path in files:
             name = path.removeprefix(f"{top}/")
             if name != path:
-                found.setdefault(name.replace("\\", "/"), path)
+                found.setdefault(f"{prefix}/{name}".lstrip("/").replace("\\", "/"), path)
     return found
 
 

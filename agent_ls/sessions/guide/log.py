@@ -17,15 +17,12 @@ from agent_ls.loop.events.types import (
 from agent_ls.review.guide.values import GuidedHunk, LookState
 from agent_ls.sessions.guide.reasons import Reasons
 from agent_ls.store import pages
-from agent_ls.store.journal import RecordedWrite, find_write
+from agent_ls.store.journal import RecordedWrite
+from agent_ls.store.logged_files import kinds, write_or_event
 
-_CHANGE = b'{"change":'
-_KINDS = tuple(
-    f'"kind":"{kind}"'.encode()
-    for kind in (
-        "user_input", "steering_injected", "assistant_text_end", "tool_call_start", "tool_call_end", "file_change",
-        "hunk_state", "diagnostics", "turn_facts",
-    )
+_KINDS = kinds(
+    "user_input", "steering_injected", "assistant_text_end", "tool_call_start", "tool_call_end", "file_change",
+    "hunk_state", "diagnostics", "turn_facts",
 )  # fmt: skip
 
 
@@ -96,11 +93,11 @@ class GuideLog:
         )
 
     def _take(self, line: bytes) -> None:
-        if line.startswith(_CHANGE):
-            if write := find_write(line):
+        match write_or_event(line, _KINDS):
+            case RecordedWrite() as write:
                 self.writes.setdefault(write.path, []).append(write)
-        elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
-            self._follow(envelope)
+            case Envelope() as envelope:
+                self._follow(envelope)
 
     def _follow(self, envelope: Envelope) -> None:
         match envelope.event:

@@ -1,7 +1,7 @@
 """A read-only session that another process owns: its state and events, read from its log.
 
-Only recorded events are available, because deltas are never in a log. All state is derived from these
-events.
+All state is derived from recorded events. Deltas are never in a log, but the text of running parts is recorded from
+time to time (running_parts).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import anyio.to_thread
 from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import (
     ApprovalRequested,
+    Delta,
     Envelope,
     FileChange,
     Hunk,
@@ -37,6 +38,7 @@ from agent_ls.loop.seams import Clock
 from agent_ls.policy.situation import Mode
 from agent_ls.review.hunks import OPEN_STATES
 from agent_ls.sessions.live import SessionSummary
+from agent_ls.sessions.ownership.running_parts import RunningParts
 from agent_ls.store import pages
 from agent_ls.store.errors import StoreError
 from agent_ls.store.event_lines import events_of
@@ -59,6 +61,7 @@ A line with the session's options has the number 0.
 """
 
 _CONFIG = b'{"config":'
+_PARTIAL = b'{"partial":'
 
 
 class SessionFollower:
@@ -94,6 +97,7 @@ class SessionFollower:
         self._on_owner = on_owner
         self._header: Header | None = None
         self._state = SessionState()
+        self._parts = RunningParts(since)
         self._hunks: dict[str, dict[str, Hunk]] = {}
         self._beside: set[str] = set()
         self._subscriptions: list[Subscription] = []
@@ -160,6 +164,10 @@ class SessionFollower:
     def questions(self) -> Sequence[QuestionAsked]:
         return tuple(self._state.questions.values())
 
+    def open_parts(self) -> Sequence[tuple[Delta, str]]:
+        """Return the text so far of each part that is still streamed, and the id of its subagent."""
+        return self._parts.so_far()
+
     def open_hunks(self, *, path: str | None = None, turn_id: str | None = None) -> dict[str, list[Hunk]]:
         """Return the undecided hunks by path, sorted, with the positions that the log records."""
         found: dict[str, list[Hunk]] = {}
@@ -198,7 +206,7 @@ class SessionFollower:
             if self._is_over:
                 return
             try:
-                lines, owner = await anyio.to_thread.run_sync(self._read)
+                lines, partials, owner = await anyio.to_thread.run_sync(self._read)
             except OSError as error:
                 self.end()
                 if self._header is None:
@@ -206,6 +214,8 @@ class SessionFollower:
                 return
             for line in lines:
                 self._take(line, last)
+            for record in partials:
+                self._take_partial(record)
             self._take_owner(owner)
 
     async def finish(self, last: int) -> None:
@@ -223,15 +233,19 @@ class SessionFollower:
 
     # -- internal
 
-    def _read(self) -> tuple[Sequence[_LogLine], Owner | None]:
-        """Return the new log lines and the session's owner. Blocks."""
+    def _read(self) -> tuple[Sequence[_LogLine], Sequence[bytes], Owner | None]:
+        """Return the new events, the new records with text of running parts, and the session's owner. Blocks."""
         owner = owner_of(lock_path(self.folder))
         if owner and owner.is_same(make_own_owner()):
             owner = None  # this process still holds the lock while the session ends
         lines = self._tail.read()
         if lines and self._header is None:
             self._header = parse_header(lines[0], str(self._path))
-        return list(_parse_lines(lines, self.id)), owner
+        return (
+            list(_parse_lines(lines, self.id)),
+            [line for line in lines if line.startswith(_PARTIAL)],
+            owner,
+        )
 
     def _take_owner(self, owner: Owner | None) -> None:
         """Update the owner. A short time without an owner, between two owners, is ignored."""
@@ -259,8 +273,17 @@ class SessionFollower:
             for subscription in self._subscriptions:
                 subscription.push(item)
 
+    def _take_partial(self, line: bytes) -> None:
+        """Pass on the text of a part that is still streamed. The event that ends a part has its whole text."""
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            record = json.loads(line)["partial"]
+            if delta := self._parts.extend(record, self._clock.now(), self.last_seq):
+                for subscription in self._subscriptions:
+                    subscription.push(EncodedEvent(delta))
+
     def _follow(self, envelope: Envelope, data: bytes) -> None:
         self._state.event(envelope)
+        self._parts.follow(envelope)
         if envelope.kind in LATEST_KINDS and not envelope.agent_id:
             self.latest[envelope.kind] = data
         match envelope.event:

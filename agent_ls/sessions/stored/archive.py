@@ -6,14 +6,16 @@ All disk access runs in threads.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import anyio
 import anyio.to_thread
 
-from agent_ls.environments.remote.place import path_of
+from agent_ls.environments.local.git_index import working_tree_of
+from agent_ls.environments.remote.place import is_place_name, path_of
 from agent_ls.features.recording.sharing import redaction_of_this_machine
 from agent_ls.loop.calls.redaction import without_known
 from agent_ls.services.errors import BadChoiceError
@@ -30,10 +32,12 @@ from agent_ls.store.log import Header
 from agent_ls.store.outputs import OutputPart, read_part
 from agent_ls.store.pages import ItemPage
 from agent_ls.store.sessions import SessionStore
-from agent_ls.store.worktrees import working_folder
+from agent_ls.store.worktrees import read_note, working_folder
 
 if TYPE_CHECKING:
     from agent_ls.sessions.stored.provenance import BlamedText, Blamer
+
+OUTPUT_PART_CHARS = 1 << 20
 
 ExportFormat: TypeAlias = Literal["markdown", "jsonl", "html", "report", "trailers"]
 
@@ -96,6 +100,16 @@ class Archive:
             folder = await self._folder(session_id)
             return await anyio.to_thread.run_sync(read_part, folder, output_ref, offset, limit)
 
+    async def whole_output(self, session_id: str, output_ref: str) -> str:
+        """Return a stored output. Raise the errors of `output`."""
+        parts: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            part = await self.output(session_id, output_ref, offset, OUTPUT_PART_CHARS)
+            parts.append(part.text)
+            offset = part.next_offset
+        return "".join(parts)
+
     async def export(self, session_id: str, format_: ExportFormat, redact: bool = False) -> str:
         """Return the session as text, without the configured keys.
 
@@ -111,6 +125,8 @@ class Archive:
 
     async def patch(self, session_id: str, turn_id: str = "") -> str:
         """Return the changes of the session, or of one turn of it, as a patch, without the configured keys.
+
+        Paths are relative to the root of the git repository, without one to the session's folder.
 
         Raises:
             BadChoiceError: there is no such turn. UnknownSessionError, AppError.
@@ -248,8 +264,25 @@ def patch_text(path: Path, known: Collection[str], *, has_trailers: bool = False
     if found is None:
         raise BadSessionError(str(path), "the session cannot be read")
     above = session_text(path, "trailers", known) if has_trailers else ""
-    folders = _working_folders(path, found.header)
-    return without_known(session_patch(path.parent, *folders, above, turn_id), known)
+    folders = _patch_folders(path, found.header)
+    return without_known(session_patch(path.parent, folders, above, turn_id), known)
+
+
+def _patch_folders(path: Path, header: Header) -> Sequence[tuple[str, str]]:
+    """Return the folders whose files are in the patch of a session, with their names in it.
+
+    As `git apply` wants it, names are relative to the root of the repository, if the session's folder is in one.
+    A folder on another machine counts as the root, because this machine cannot see its repository.
+    """
+    folder, worktree = _working_folders(path, header)
+    top = "" if is_place_name(header.workspace_folder) else working_tree_of(folder)
+    prefix = os.path.relpath(os.path.realpath(folder), top) if top else ""
+    prefix = "" if prefix == os.curdir else prefix
+    found = [(folder, prefix), (top, "")]
+    if worktree:
+        note = read_note(Layout(root_of(path.parent)).worktree(header.session_id))
+        found += [(worktree, prefix), (note.tree if note else "", "")]
+    return [(each, name) for each, name in found if each]
 
 
 def _working_folders(path: Path, header: Header) -> tuple[str, str]:

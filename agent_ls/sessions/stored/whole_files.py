@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_ls.loop.events.types import FileChange, HunkStateChanged
+from agent_ls.loop.events.types import Envelope, FileChange, HunkStateChanged
 from agent_ls.store import pages
-from agent_ls.store.journal import find_write
+from agent_ls.store.journal import RecordedWrite
+from agent_ls.store.logged_files import kinds, write_or_event
 
-_CHANGE = b'{"change":'
-_KINDS = (b'"kind":"file_change"', b'"kind":"hunk_state"')
+_KINDS = kinds("file_change", "hunk_state")
 
 
 def read_whole_files(log: Path) -> dict[str, str | None]:
@@ -25,14 +25,14 @@ def read_whole_files(log: Path) -> dict[str, str | None]:
     with_hunks: set[str] = set()
     with pages.open_part(log) as part:
         for line in part.forward(0):
-            if line.startswith(_CHANGE):
-                if write := find_write(line):
-                    before.setdefault(write.path, write.before)
-            elif any(kind in line[:200] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
-                match envelope.event:
-                    case FileChange(path=path, hunks=hunks) | HunkStateChanged(path=path, hunks=hunks):
-                        changed[path] = None
-                        with_hunks |= {path} if hunks else set()
-                    case _:
-                        pass
+            match write_or_event(line, _KINDS):
+                case RecordedWrite(path=path, before=content):
+                    before.setdefault(path, content)
+                case Envelope(
+                    event=FileChange(path=path, hunks=hunks) | HunkStateChanged(path=path, hunks=hunks)
+                ):
+                    changed[path] = None
+                    with_hunks |= {path} if hunks else set()
+                case _:
+                    pass
     return {path: before.get(path) for path in changed if path not in with_hunks}

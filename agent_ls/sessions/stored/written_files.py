@@ -15,14 +15,15 @@ from typing import Any, Literal, TypeAlias
 from agent_ls.loop.events.types import Envelope, FileChange, HunkStateChanged, SessionStart, UserInput
 from agent_ls.store import pages
 from agent_ls.store.elsewhere import sessions_elsewhere
-from agent_ls.store.journal import RecordedWrite, find_write
+from agent_ls.store.journal import RecordedWrite
 from agent_ls.store.layout import Layout, log_path
+from agent_ls.store.logged_files import kinds, write_or_event
 
 Decision: TypeAlias = Literal["", "kept", "pending", "edited"]
 """The user's decision about the write: "" if it is not known, `edited` if the user changed the text first."""
 
-_CHANGE, _CONFIG = b'{"change":', b'{"config":'
-_KINDS = (b'"kind":"user_input"', b'"kind":"file_change"', b'"kind":"session_start"', b'"kind":"hunk_state"')
+_CONFIG = b'{"config":'
+_KINDS = kinds("user_input", "file_change", "session_start", "hunk_state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +90,18 @@ class LogWrites:
         return OriginalWrite(write, known, self.folder)
 
     def _take(self, line: bytes) -> None:
-        if line.startswith(_CHANGE):
-            if write := find_write(line):
+        if line.startswith(_CONFIG):
+            self._model = _model_of(line) or self._model
+            return
+        match write_or_event(line, _KINDS):
+            case RecordedWrite() as write:
                 origin = LineOrigin(
                     self.session_id, write.turn_id, write.call_id, model=self._model, time=self._time
                 )
                 self.writes.append((write, origin))
-        elif line.startswith(_CONFIG):
-            self._model = _model_of(line) or self._model
-        elif any(kind in line[:300] for kind in _KINDS) and (envelope := pages.maybe_event(line)):
-            self._time = envelope.timestamp
-            self._follow(envelope)
+            case Envelope() as envelope:
+                self._time = envelope.timestamp
+                self._follow(envelope)
 
     def _follow(self, envelope: Envelope) -> None:
         match envelope.event:

@@ -27,13 +27,15 @@ from agent_ls.loop.calls.hooks import CallHookDecision, HookedCall, Hooks, Promp
 from agent_ls.loop.events.types import Warning
 from agent_ls.loop.ids import new_id
 from agent_ls.services.changes.environment import ReviewedEnvironment
-from agent_ls.services.errors import AppError
+from agent_ls.services.errors import AppError, BadChoiceError
 from agent_ls.services.permissions.approver import PolicyApprover
 from agent_ls.services.permissions.paths import PathBounds, places_of, read_effect_facts
 from agent_ls.services.review.decision_request import TRIES
 from agent_ls.services.review.reviewed_file import is_text, maybe_bytes
+from agent_ls.sessions.workspaces.followed_undos import FollowedUndos
 from agent_ls.store.errors import OwnershipLostError
 from agent_ls.system import display_path
+from agent_ls.text import join_sentences
 from agent_ls.tools.file_commits import effect_of_writes
 
 if TYPE_CHECKING:
@@ -109,31 +111,42 @@ class SessionWorktree(SessionFeature):
         self._state = str(services.state)
         self._lock = anyio.Lock()
         self._turn_id = ""
+        self.undos = FollowedUndos(worktree, lambda: link.live.files, self._lock)
 
     def introduce(self) -> None:
-        """Send the model a notice about its new worktree."""
+        """Send the model a notice about its new worktree, and the user one of what it does not have."""
         left_out = self.worktree.left_out
+        is_automatic = self._permissions.approver.mode in ("edits", "full")
+        when = "automatically when you have finished" if is_automatic else "when the user asks for them"
         words = (
             f"You work in a git worktree of your own, {self.worktree.folder}. The user's folder is {self._folder}; do "
-            "not change it. Your changes are applied to the user's folder automatically when you have finished. "
-            "Files that "
+            f"not change it. Your changes are applied to the user's folder {when}. Files that "
             "git ignores, such as installed dependencies, are not in the worktree. HEAD is detached: commits "
             "are not transferred to the user's folder, only file contents."
         )
         if left_out:
-            words += f" The user's folder also has these files, which could not be copied: {_join_names(left_out)}."
+            names = _join_names(left_out)
+            words += (
+                f" The user's folder also has these files and repositories, which are not in it: {names}."
+            )
+            self._link.emit(Warning(f"The worktree of this session does not have {names}.", CODE))
         self._link.live.notice(words)
 
     def hooks(self, hooks: Hooks) -> Hooks:
         """Return hooks that run `hooks`, and also call `begin_turn` and `end_turn`."""
         return WorktreeHooks(hooks, self.begin_turn, self.end_turn)
 
-    async def begin_turn(self) -> None:
+    async def begin_turn(self) -> str:
         """Record that the worktree may have unapplied changes: its session can then be deleted only with
-        `force`.
+        `force`. Return why no turn can begin, "" if one can.
         """
         self._turn_id = self._link.turn_id()
+        try:
+            await self.worktree.check()
+        except BadChoiceError as error:
+            return join_sentences(str(error), error.hint)
         await self.worktree.mark_unapplied(is_unapplied=True)
+        return ""
 
     async def end_turn(self) -> None:
         """Apply the changes that need no approval, and report the other changes. Does not raise."""
@@ -163,6 +176,7 @@ class SessionWorktree(SessionFeature):
             with anyio.CancelScope(shield=True):
                 await self.worktree.record_applied([plan.change for plan in left])
                 await self.worktree.mark_unapplied(is_unapplied=bool(left))
+            await self.undos.follow_waiting()
             came: Literal["brought", "proposed"] = "proposed" if is_proposing else "brought"
             files = [WorktreeFile(self._path(plan), came) for plan in done if plan.writes]
             files += [WorktreeFile(self._path(plan), "left", plan.reason) for plan in left]
@@ -341,12 +355,12 @@ class WorktreeHooks:
     """Implements the interface Hooks: runs the user's hooks, and `begin` and `end` at the start and end of a
     turn.
 
-    `begin` is awaited before each input, `end` when the model has finished and no hook makes the model
-    continue.
+    `begin` is awaited before each input, and returns a reason not to start the turn, or "". `end` is awaited when the
+    model has finished and no hook makes the model continue.
     """
 
     def __init__(
-        self, hooks: Hooks, begin: Callable[[], Awaitable[None]], end: Callable[[], Awaitable[None]]
+        self, hooks: Hooks, begin: Callable[[], Awaitable[str]], end: Callable[[], Awaitable[None]]
     ) -> None:
         self._hooks = hooks
         self._begin = begin
@@ -357,7 +371,8 @@ class WorktreeHooks:
         return self._hooks.watches_calls
 
     async def before_prompt(self, text: str) -> PromptHookDecision:
-        await self._begin()
+        if problem := await self._begin():
+            return PromptHookDecision(problem, who="agent-ls")
         return await self._hooks.before_prompt(text)
 
     async def before_call(self, call: HookedCall) -> CallHookDecision:

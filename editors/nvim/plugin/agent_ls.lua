@@ -1,4 +1,4 @@
--- Defines the one command, :AgentLs, and nothing else: all else is loaded when it is used.
+-- Defines the one command, :AgentLs, and restores the panel with a Vim session. All else is loaded when it is used.
 if vim.g.loaded_agent_ls then
   return
 end
@@ -9,4 +9,10 @@ vim.api.nvim_create_user_command("AgentLs", function(args) require("agent_ls.com
   range = true,
   desc = "agent-ls: open or close the panel, or run a subcommand",
   complete = function(lead, line) return require("agent_ls.commands").complete(lead, line) end,
+})
+
+vim.api.nvim_create_autocmd("SessionLoadPost", {
+  group = vim.api.nvim_create_augroup("agent_ls_restore", {}),
+  desc = "agent-ls: restore the panel",
+  callback = vim.schedule_wrap(function() require("agent_ls").restore() end), -- fired for each buffer, in a window of its own
 })

@@ -462,6 +462,19 @@ spec["consecutive read-only calls are one row that can be expanded"] = function(
   support.same(all(), { "▾ Read 2 files, searched 1 time", "✓ Read x1", "✓ Read x2", "✓ Searched x3" })
 end
 
+-- req: H18
+spec["at a limit, only the choices are offered"] = function()
+  local s = snapshot.new()
+  local question = { questionId = "q1", question = "More?", choices = { "Go on", "Stop here" }, multiple = false, purpose = "limit" }
+  snapshot.apply(s, event(1, "question_asked", question))
+  support.same(render.render_item(s.items[1], context(s)).lines, {
+    "┃ More?",
+    "┃   1 Go on",
+    "┃   2 Stop here",
+    "┃ <CR> choose   a answer   d leave it open",
+  })
+end
+
 -- req: E5
 spec["the entry of a subagent hides its items, except requests to the user"] = function()
   local s = snapshot.new()

@@ -46,6 +46,7 @@ const STATES = [
   { ...open("the files to review", (frame) => frame.locator('#review [data-action="files"]').click(), "#review li"), leave: (frame) => frame.locator('#review [data-action="files"]').click() },
   { name: "a proposed change", say: "propose", shown: ".file .answers" },
   { name: "a question", say: "question", shown: ".question.pending" },
+  { name: "a limit to extend", say: "extend", shown: ".question.pending" },
   { name: "a question with several answers", say: "several", shown: ".question.pending .many" },
   { name: "a page to fetch", say: "page", shown: ".approval.pending" },
   { name: "an edit to allow", say: "write", shown: ".approval.pending .diff" },

@@ -149,11 +149,11 @@ async function show() {
   const tokens = { inputTokens: 48200, outputTokens: 3100, reasoningTokens: null, cacheReadTokens: 39000, cacheWriteTokens: null, reportedCostUsd: null };
   tell("usage", {
     call: tokens, total: tokens, contextTokens: 31000, contextWindowTokens: 200000, callCostUsd: 0.02, totalCostUsd: 0.1234,
-    context: { system: 4000, tools: 9000, documents: 2000, history: 12000, toolOutput: 4000 }, calibration: 1, durationMs: 900, firstOutputMs: 200,
+    context: { system: 4000, tools: 9000, documents: 2000, history: 12000, toolOutput: 4000 }, calibration: 1, durationMs: 900, firstOutputMs: 200, estimated: false,
   });
   const requestId = `ask${turn}`;
   states.pending(() => { tell("approval_resolved", { requestId, decision: "deny", scope: "once", decidedBy: "", reason: "The turn was stopped.", ruleId: "", clientKey: "", command: "" }); });
-  tell("approval_requested", { requestId, callId: `y${turn}`, tool: "shell", summary: "git commit -am fix", reason: "Commands are asked about in this mode.", effect: { type: "CommandEffect", command: "git commit -am 'Fix the discount'", workingDir: folder, envVars: [], background: false }, digest: "d", rules: [{ id: "r1", label: "Allow commands that start with git commit", scope: "session", allows: [], stillAsked: [] }], agentId: "" });
+  tell("approval_requested", { requestId, callId: `y${turn}`, tool: "shell", summary: "git commit -am fix", reason: "Commands are asked about in this mode.", effect: { type: "CommandEffect", command: "git commit -am 'Fix the discount'", workingDir: folder, envVars: [], background: false }, digest: "d", rules: [{ id: "r1", label: "Allow commands that start with git commit", scope: "session", allows: [], stillAsked: [] }], agentId: "", cause: "mode" });
   tell("state", { state: "AWAITING_INPUT" });
 }
 

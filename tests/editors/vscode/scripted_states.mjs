@@ -33,7 +33,7 @@ export function scriptedStates(wire) {
   function approve(tool, effect, reason, rules = []) {
     const requestId = name("request");
     pending.push(() => { tell("approval_resolved", { requestId, decision: "deny", scope: "once", decidedBy: "", reason: "The turn was stopped.", ruleId: "", clientKey: "", command: "" }); });
-    tell("approval_requested", { requestId, callId: name("y"), tool, summary: tool, reason, effect, digest: "d", rules, agentId: "" });
+    tell("approval_requested", { requestId, callId: name("y"), tool, summary: tool, reason, effect, digest: "d", rules, agentId: "", cause: "mode" });
     wait();
   }
 
@@ -67,6 +67,7 @@ export function scriptedStates(wire) {
       end("limit");
     },
     question: () => { ask({ question: "What should happen to orders above the limit?", choices: ["Keep the limit", "Raise it to 500 for customers who pay by invoice"], multiple: false }); },
+    extend: () => { ask({ question: "The session has used 500,000 tokens, its limit. Allow the same amount again and continue?", choices: ["Go on", "Stop here"], multiple: false, purpose: "limit" }); },
     several: () => { ask({ question: "Which of these should have tests?", choices: ["the discount", "the tax of a cart that was sent to another country", "rounding"], multiple: true }); },
     /** An edit that needs approval. */
     write: () => {

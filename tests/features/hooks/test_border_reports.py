@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agent_ls.features.hooks.answers import parse_answer
-from tests.features.hooks.test_draw_reports import CLAUDE, entry, play
 from tests.features.hooks.test_hook_forms import HOOK, hooks_in
+from tests.features.hooks.test_seen_calls_reports import CLAUDE, entry, play
 from tests.features.hooks.test_session import shell
 from tests.support.reports import reported
 

@@ -38,7 +38,12 @@ MATCHERS: list[Any] = [
         "mcp__Claude__navigate",
     ),
     ("mcp__*", "mcp__repl__run", "Bash"),
-    ("mcp__.*", "mcp__repl__run", "Bash"),
+    reported(
+        "symposium-dev/symposium#188",
+        "mcp__.*",
+        "mcp__repl__run",
+        "Bash",
+    ),
     ("Bash(git *)", "Bash", "Read"),
     ("^Bash$", "Bash", "BashOutput"),
     ("bash", "Bash", "Read"),

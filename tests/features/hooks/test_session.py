@@ -202,6 +202,7 @@ BAD = {
     "prints its answer after very much": "print('x\\n' * 2_500_000, json.dumps({'decision': 'approve'}))",
     "prints another kind of JSON": "print('[1, 2]')",
     "says an unknown word": "print(json.dumps({'hookSpecificOutput': {'permissionDecision': 'maybe'}}))",
+    "is killed": "os.kill(os.getpid(), 9)",
     "hangs": "import subprocess; subprocess.Popen(['sleep', '1000']); import time; time.sleep(1000)",
 }
 
@@ -231,6 +232,7 @@ async def test_a_command_of_a_hook_that_cannot_run_makes_the_call_need_approval(
     )  # 2 is also the exit code of python and sh for files that they cannot read
 
 
+@pytest.mark.report("kirodotdev/KiroCrew#7352")
 @pytest.mark.req("T15", "X8")
 @pytest.mark.parametrize("body", BAD.values(), ids=BAD.keys())
 async def test_a_failing_hook_before_a_call_makes_the_call_need_approval(tmp_path: Path, body: str) -> None:

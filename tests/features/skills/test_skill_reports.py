@@ -106,6 +106,7 @@ def test_tools_are_names_with_their_brackets(written: str, names: tuple[str, ...
     "NousResearch/hermes-agent#8293",
     "get-bb/bb#3715",
 )
+@pytest.mark.report("google-gemini/gemini-cli#4906")
 def test_links_in_the_users_own_folders_are_followed(home: Path, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     one, two, three = skill(shared, "one"), skill(shared / "code", "two"), skill(shared, "three")
@@ -116,7 +117,10 @@ def test_links_in_the_users_own_folders_are_followed(home: Path, tmp_path: Path)
     os.symlink(home / ".agents/skills", home / ".agents/skills/loop")
     (home / ".claude").mkdir()
     os.symlink(shared, home / ".claude/skills")
-    assert {it.name for it in load(home).found} == {"one", "two", "three"}
+    (shared / "commands").mkdir()
+    (shared / "commands/four.md").write_text("Say $ARGUMENTS.")
+    os.symlink(shared / "commands", home / ".claude/commands")
+    assert {it.name for it in load(home).found} == {"one", "two", "three", "four"}
 
 
 @pytest.mark.report("1ay1/agentty#25", "rebelytics/one-skill-to-rule-them-all#178", "openai/codex#22275")

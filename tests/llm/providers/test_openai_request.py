@@ -65,6 +65,7 @@ FC = {
 }
 OUT = {"type": "function_call_output", "call_id": "c1", "output": "text"}
 THOUGHT = ReasoningPart("hm", own(RS))
+SHELL = [{"type": kind, "call_id": "c", "id": kind} for kind in ("shell_call", "shell_call_output")]
 TEXT = TextPart("t", own(MSG))
 CALL = ToolCallPart("c1", "read_file", '{"path":"a"}', own(FC))
 RESULT = ToolResultPart("c1", "read_file", "text")
@@ -138,6 +139,18 @@ INPUTS: dict[str, tuple[Sequence[Message], list[Any]]] = {
         [turn(THOUGHT, OpaquePart(own({"type": "web_search_call", "id": "w"})), TEXT)],
         [RS, {"type": "web_search_call", "id": "w"}, MSG],
     ),
+    "a call of a server tool without output is left out with its reasoning": (
+        [turn(THOUGHT, OpaquePart(own({"type": "shell_call", "call_id": "c", "id": "s"})), TEXT)],
+        [MSG],
+    ),
+    "a call of a server tool goes back with its output": (
+        [turn(THOUGHT, *map(OpaquePart, map(own, SHELL)), TEXT)],
+        [RS, *SHELL, MSG],
+    ),
+    "plain reasoning beside encrypted one is left out": (
+        [turn(replace(THOUGHT, origin=own({**RS, "content": [{"type": "reasoning_text", "text": "hm"}]})), TEXT)],
+        [{**RS, "content": []}, MSG],
+    ),
     "foreign server tool items are left out with their reasoning": (
         [turn(THOUGHT, OpaquePart(own({"type": "web_search_call"}, model="other")), TEXT)],
         [MSG],
@@ -163,6 +176,8 @@ INPUTS: dict[str, tuple[Sequence[Message], list[Any]]] = {
 
 
 @pytest.mark.req("U4", "U14")
+@pytest.mark.report("openai/openai-agents-python#2664")
+@pytest.mark.report("openai/codex#36551")
 @pytest.mark.parametrize(("history", "expected"), INPUTS.values(), ids=INPUTS)
 def test_history_is_encoded_as_input_items(history: Sequence[Message], expected: list[Any]) -> None:
     assert encode(Request("m", tuple(history)))["input"] == expected

@@ -1,4 +1,4 @@
-"""A tenth batch of reports: pools of accounts and keys in front of the Anthropic, Responses and Gemini APIs."""
+"""Reports on pools of accounts and keys in front of the Anthropic, Responses and Gemini APIs."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from agent_ls.llm.requests import Usage
 from tests.llm.providers.test_anthropic_stream import end, sse, text_block
 from tests.llm.reports.chat import answer as chat_answer, refusal, say
 from tests.llm.reports.test_anthropic import ASK
-from tests.llm.reports.test_more_streams import piece
+from tests.llm.reports.test_broken_streams import piece
 from tests.support.codec_runs import ANTHROPIC, response_of
 from tests.support.reports import reported
 
@@ -36,6 +36,10 @@ CHAT: list[Any] = [
     reported("BerriAI/litellm#11789",
         {"prompt_tokens": 2459, "completion_tokens": 23, "prompt_tokens_details": {"cached_tokens": 0},
             "cache_read_input_tokens": 2455}, (2459, 23, 2455)),
+    reported("iii-hq/workers#740",
+        {"prompt_tokens": 1000, "completion_tokens": 5, "prompt_cache_hit_tokens": 900,
+            "prompt_cache_miss_tokens": 100},
+        (1000, 5, 900)),
     ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 8, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 8)),
     ({"prompt_tokens": 9, "cached_tokens": 7, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 7)),
     ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 0)),

@@ -1,4 +1,4 @@
-"""A third batch of reports: frames of streams, shapes of answers, and requests that follow a refusal."""
+"""Reports on frames of streams, shapes of answers, and requests that follow a refusal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.llm.providers.test_gemini_stream import chunk
 from tests.llm.providers.test_openai_stream import CREATED, delta, final
 from tests.llm.providers.test_refusals import JSON, asking, at, second, spoken
 from tests.llm.reports.chat import ASK, calls_of, codec, say
+from tests.llm.reports.test_broken_streams import piece
 from tests.llm.reports.test_error_kinds import refused
 from tests.llm.reports.test_gemini import answer as gemini_answer
-from tests.llm.reports.test_more_streams import piece
 from tests.support.codec_runs import GEMINI, OPENAI, body_of, response_of
 from tests.support.reports import reported
 

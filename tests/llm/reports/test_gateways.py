@@ -26,8 +26,8 @@ from tests.llm.providers.test_anthropic_stream import end, start, text_block
 from tests.llm.providers.test_refusals import JSON, asking, at, second, spoken
 from tests.llm.reports.chat import ASK, answer, calls_of, codec, say
 from tests.llm.reports.forms import TALK, bodies, given
+from tests.llm.reports.test_broken_streams import piece
 from tests.llm.reports.test_error_kinds import refused
-from tests.llm.reports.test_more_streams import piece
 from tests.llm.reports.test_other_wires import answer as anthropic_answer
 from tests.llm.reports.test_resent_requests import sent
 from tests.llm.reports.test_responses import answer as responses_answer

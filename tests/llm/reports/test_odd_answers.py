@@ -11,9 +11,9 @@ from agent_ls.llm import errors as e
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Response
 from tests.llm.reports.chat import ASK, answer, codec
+from tests.llm.reports.test_broken_streams import ENDS, call_piece, piece, said
 from tests.llm.reports.test_counts import STOP
-from tests.llm.reports.test_more_streams import ENDS, call_piece, piece, said
-from tests.llm.reports.test_wire_harvest import thoughts
+from tests.llm.reports.test_names_and_signatures import thoughts
 from tests.support.codec_runs import events_of, response_of
 from tests.support.reports import reported
 

@@ -30,8 +30,8 @@ from tests.llm.providers.test_gemini_stream import chunk
 from tests.llm.providers.test_openai_stream import CREATED, MESSAGE, added, delta, done, final, sse
 from tests.llm.reports.chat import answer as chat_answer, codec
 from tests.llm.reports.test_anthropic import ASK as ASK_ANTHROPIC, TOOLS, answer as anthropic_answer
+from tests.llm.reports.test_broken_streams import ENDS as CHAT_ENDS, piece, said
 from tests.llm.reports.test_gemini import CALL, answer as gemini_answer, declared
-from tests.llm.reports.test_more_streams import ENDS as CHAT_ENDS, piece, said
 from tests.llm.reports.test_resent_requests import called
 from tests.llm.reports.test_responses import ASK as ASK_RESPONSES
 from tests.llm.reports.test_tools import declared as declared_by_mcp, refused

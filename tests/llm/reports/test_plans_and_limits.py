@@ -1,4 +1,4 @@
-"""A fourth batch of reports, after the kinds of the first three were mended: plans, limits, roles and fields."""
+"""Reports on plans, limits, roles and fields."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from agent_ls.llm.messages import assistant, system, user
 from agent_ls.llm.requests import Request
 from tests.llm.providers.test_refusals import asking, at, second, spoken
 from tests.llm.reports.chat import answer, say
+from tests.llm.reports.test_broken_streams import piece
 from tests.llm.reports.test_error_kinds import check_exact_error
-from tests.llm.reports.test_more_streams import piece
 from tests.llm.reports.test_resent_requests import called, has_answers, sent
 from tests.support.codec_runs import body_of
 from tests.support.reports import reported

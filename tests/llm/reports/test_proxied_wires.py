@@ -1,4 +1,4 @@
-"""A fourth batch of reports: proxies of the Responses, Anthropic and Gemini APIs, and local servers beside them."""
+"""Reports on proxies of the Responses, Anthropic and Gemini APIs, and local servers beside them."""
 
 from __future__ import annotations
 

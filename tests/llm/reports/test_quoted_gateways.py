@@ -1,4 +1,4 @@
-"""An eighth batch of reports: errors that gateways quote from other servers, and requests that follow."""
+"""Reports on errors that gateways quote from other servers, and requests that follow."""
 
 from __future__ import annotations
 

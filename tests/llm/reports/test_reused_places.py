@@ -20,7 +20,7 @@ from agent_ls.llm.requests import Request
 from tests.llm.providers.test_openai_stream import CREATED, added, done
 from tests.llm.reports.chat import TOOLS, answer as chat_answer, codec, refusal, say
 from tests.llm.reports.test_anthropic import answer as anthropic_answer
-from tests.llm.reports.test_more_streams import ENDS, add, begin, call_piece, last, piece, said, stop
+from tests.llm.reports.test_broken_streams import ENDS, add, begin, call_piece, last, piece, said, stop
 from tests.llm.reports.test_responses import answer as responses_answer
 from tests.support.codec_runs import body_of
 from tests.support.reports import reported

@@ -15,8 +15,8 @@ from tests.llm.providers.test_chat_stream import wire as chat_wire
 from tests.llm.providers.test_gemini_stream import chunk as part, wire as gemini_wire
 from tests.llm.providers.test_openai_stream import CREATED, added, done, final, sse as items
 from tests.llm.reports.chat import ASK, codec
-from tests.llm.reports.test_more_streams import ENDS, call_piece, piece, said
-from tests.llm.reports.test_twentieth_streams import STOP, ended
+from tests.llm.reports.test_broken_streams import ENDS, call_piece, piece, said
+from tests.llm.reports.test_printed_calls_and_lists import STOP, ended
 from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI, response_of
 from tests.support.reports import reported
 

@@ -1,5 +1,5 @@
 // Modal questions, and short messages that disappear by themselves.
-import { h, textButton } from "../webview/dom";
+import { h, isComposing, textButton } from "../webview/dom";
 
 export interface Choice {
   readonly label: string;
@@ -30,7 +30,7 @@ const SHOWN_MS = 4_000;
 export async function askLine(title: string): Promise<string> {
   const input = h("input", { type: "text", "aria-label": title });
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) input.closest("dialog")?.querySelector<HTMLElement>("button.primary")?.click();
+    if (event.key === "Enter" && !isComposing(event)) input.closest("dialog")?.querySelector<HTMLElement>("button.primary")?.click();
   });
   return (await askUser(title, [input], [{ label: "Send", isPrimary: true }])) === 0 ? input.value : "";
 }

@@ -7,7 +7,7 @@ export function askQuestion(s: Snapshot, data: QuestionAsked): void {
   if (s.questions.has(data.questionId)) return;
   const { questionId: id, question: text, choices, multiple } = data;
   const item = addItem(s, (index) => ({
-    kind: "question" as const, id, index, text, choices, multiple, status: "pending" as const, answers: [],
+    kind: "question" as const, id, index, text, choices, multiple, isLimit: data.purpose === "limit", status: "pending" as const, answers: [],
   }));
   s.questions.set(id, item);
 }

@@ -118,7 +118,7 @@ function itemOf(s: Snapshot, raw: StoredItem, index: number, { open, moves }: Kn
       return { ...entry, kind: "notice", level: raw.level, text: raw.text, ...(typeof raw.hint === "string" && raw.hint !== "" && { hint: raw.hint }), ...storedActions(raw) };
     case "question": {
       const { asked, status, answers } = raw;
-      const item: QuestionItem = { ...entry, id: asked.questionId, kind: "question", text: asked.question, choices: asked.choices, multiple: asked.multiple, status, answers: answers ?? [] };
+      const item: QuestionItem = { ...entry, id: asked.questionId, kind: "question", text: asked.question, choices: asked.choices, multiple: asked.multiple, isLimit: asked.purpose === "limit", status, answers: answers ?? [] };
       s.questions.set(item.id, item);
       return item;
     }

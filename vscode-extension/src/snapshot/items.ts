@@ -121,6 +121,8 @@ export interface QuestionItem extends Entry {
   readonly text: string;
   readonly choices: readonly string[];
   readonly multiple: boolean;
+  /** The turn has reached a limit, and only a choice is an answer. */
+  readonly isLimit: boolean;
   status: "pending" | "answered" | "declined";
   answers: readonly string[];
 }

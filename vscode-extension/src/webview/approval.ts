@@ -3,7 +3,7 @@ import { formatExamples } from "../approvals/choices";
 import { ActionMenu } from "./action_menu";
 import { decisiveLines, diffElement } from "./diff";
 import { revealHiddenCharacters } from "../approvals/hidden_characters";
-import { h, icon, textButton } from "./dom";
+import { h, icon, isComposing, textButton } from "./dom";
 import { highlightLater } from "./highlight";
 import type { ApprovalView, FromView } from "./messages";
 
@@ -100,7 +100,7 @@ class Command {
     this.asked = textBox("The command", h("code", { class: "hljs", "data-language": "bash" }, revealHiddenCharacters(command)));
     this.field = h("textarea", { class: "command", "aria-label": "The command to run instead", spellcheck: "false" });
     this.field.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
+      if (isComposing(event)) return;
       if (event.key === "Escape") this.edit(false);
       else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onRun();
       else return;
@@ -154,7 +154,7 @@ function reasonField(deny: (reason: string) => void): { readonly row: HTMLElemen
   const field = h("input", { type: "text", class: "reason", "aria-label": "Reason for the model", placeholder: "Reason, for the model" });
   const row = h("div", { class: "answers deny", hidden: true }, field);
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing) deny(field.value.trim());
+    if (event.key === "Enter" && !isComposing(event)) deny(field.value.trim());
   });
   return { row, field };
 }

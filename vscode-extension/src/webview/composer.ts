@@ -1,6 +1,6 @@
 // The prompt: its text, its attachments, and the buttons to steer, queue, or stop and send while the agent works.
 import { Chips, IMAGE_TYPES, alongElement, droppedFiles, readImage, describeRefusal } from "./chips";
-import { h, iconButton, textButton } from "./dom";
+import { h, iconButton, isComposing, textButton } from "./dom";
 import { Mentions } from "./mentions";
 import type { Along, Attachment, DraftView, FromView, Offer, SessionView } from "./messages";
 import { Toolbar } from "./toolbar";
@@ -152,7 +152,7 @@ export class Composer {
   }
 
   private onKey(event: KeyboardEvent): void {
-    if (event.isComposing || this.mentions.take(event)) return;
+    if (isComposing(event) || this.mentions.take(event)) return;
     if (event.key === "Escape" && this.isBusy) this.host.send({ type: "stop" });
     if (event.key !== "Enter" || (event.shiftKey && !event.ctrlKey && !event.metaKey)) return;
     event.preventDefault();

@@ -44,6 +44,13 @@ export function codeParts(text: string): readonly (HTMLElement | string)[] {
   return text.split(/(`[^`]*`)/).map((part) => (part.startsWith("`") ? h("code", {}, part.slice(1, -1)) : part));
 }
 
+/** Returns whether a key belongs to an input method, such as the Enter that chooses a word. */
+export function isComposing(event: KeyboardEvent): boolean {
+  // In Safari that Enter comes after the composition, and only its code differs from a plain one.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- nothing else has this code
+  return event.isComposing || event.keyCode === 229;
+}
+
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,5 @@
 // Renders a question from the model, with its choices and a field for an answer.
-import { h, icon, textButton } from "./dom";
+import { h, icon, isComposing, textButton } from "./dom";
 import type { QuestionView } from "./messages";
 import type { RenderContext } from "./render";
 
@@ -16,7 +16,7 @@ function choices(item: QuestionView, answer: Answer): HTMLElement {
 function ownWords(item: QuestionView, answer: Answer): HTMLInputElement {
   const field = h("input", { type: "text", class: "reason", "aria-label": "An answer in your own words", placeholder: item.choices.length > 0 ? "Or in your own words" : "Your answer" });
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.isComposing && field.value.trim() !== "") answer([field.value.trim()]);
+    if (event.key === "Enter" && !isComposing(event) && field.value.trim() !== "") answer([field.value.trim()]);
   });
   return field;
 }
@@ -35,6 +35,6 @@ export function questionElement(item: QuestionView, { send, isReadOnly }: Render
     h("h2", { id: titleId }, icon("question"), item.agentId === undefined ? "" : h("span", { class: "dim" }, `${item.agentId}: `), item.text),
     ...(isReadOnly()
       ? [item.choices.length > 0 ? h("ul", {}, ...item.choices.map((choice) => h("li", {}, choice))) : null, h("p", { class: "dim" }, "The editor that owns this session answers.")]
-      : [item.choices.length > 0 ? choices(item, answer) : null, h("div", { class: "answers deny" }, ownWords(item, answer), leave)]),
+      : [item.choices.length > 0 ? choices(item, answer) : null, h("div", { class: "answers deny" }, item.isLimit ? null : ownWords(item, answer), leave)]),
   );
 }

@@ -1,5 +1,5 @@
 // The queued messages, which can be edited, reordered, sent at once or removed.
-import { findByData, h, icon, iconButton, plural, textButton } from "./dom";
+import { findByData, h, icon, iconButton, isComposing, plural, textButton } from "./dom";
 import type { FromView, QueuedView } from "./messages";
 
 export class QueueList {
@@ -79,7 +79,7 @@ export class QueueList {
       close();
     };
     field.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
+      if (isComposing(event)) return;
       if (event.key === "Escape") close();
       else if (event.key === "Enter" && !event.shiftKey) save();
       else return;

@@ -1,5 +1,5 @@
 // The toolbar of the prompt: mode, model, effort, context usage and cost.
-import { h, icon, textButton } from "./dom";
+import { h, icon, isComposing, textButton } from "./dom";
 import { type Entry, Menu } from "./menu";
 import type { FromView, SessionView } from "./messages";
 import { formatMoney } from "../snapshot/money";
@@ -115,7 +115,7 @@ export class Toolbar {
   }
 
   private onKey(event: KeyboardEvent): void {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     const wasOpen = this.menu.isOpen;
     const isTaken = this.menu.take(event);
     if (event.key !== "Escape" || !(isTaken || !wasOpen)) return;

@@ -43,6 +43,7 @@ export interface ApprovalRequested {
   readonly digest: string;
   readonly rules: readonly RuleOffer[];
   readonly agentId: string;
+  readonly cause: "mode" | "outside" | "sensitive" | "danger" | "unclear" | "network" | "sandbox" | "trust" | "tool" | "hook";
 }
 
 export interface ApprovalResolved {
@@ -1226,6 +1227,7 @@ export interface UsageReport {
   readonly calibration: number;
   readonly durationMs: number | null;
   readonly firstOutputMs: number | null;
+  readonly estimated: boolean;
 }
 
 export interface UserInput { readonly text: string; readonly clientKey: string; readonly queuedId: string; }

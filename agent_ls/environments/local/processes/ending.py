@@ -3,18 +3,25 @@
 `Process.kill` and `Process.terminate` poll the child first. If the child has just exited, the poll collects its
 exit status. asyncio's child watcher then finds no exit status, and prints a warning on stderr. Closing the
 `Process` of a running child has the same effect.
+
+asyncio connects the pipes of a child in a task of its own, and a start whose task is cancelled never returns. At Ctrl+C
+`asyncio.run` cancels every task, so the task that connects the pipes cannot be cancelled here.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Generator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -25,12 +32,52 @@ async def run_process(
 ) -> AsyncIterator[Process]:
     """Run a program in `folder` with pipes for its output. Leaving the `with` block kills the program."""
     with anyio.CancelScope(shield=True):  # a cancelled start would leave a process that nobody ends
-        process = await anyio.open_process(argv, stdin=subprocess.DEVNULL, cwd=folder, env=environ)
+        starting = anyio.open_process(argv, stdin=subprocess.DEVNULL, cwd=folder, env=environ)
+        process = await _WithLastingTasks(starting)
     async with process:
         try:
             yield process
         finally:
             await kill_and_wait(process)
+
+
+class _LastingTask(asyncio.Task[T]):
+    """A task that cannot be cancelled."""
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        return False
+
+
+class _WithLastingTasks(Awaitable[T]):
+    """Awaits a coroutine; the tasks that it creates itself cannot be cancelled."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self._coroutine = coroutine
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        failure: BaseException | None = None
+        while True:
+            try:
+                with _lasting_tasks():
+                    waited = self._coroutine.throw(failure) if failure else self._coroutine.send(None)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            try:
+                failure = yield waited
+            except BaseException as error:
+                failure = error
+
+
+@contextmanager
+def _lasting_tasks() -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    usual = loop.get_task_factory()
+    loop.set_task_factory(lambda loop, coroutine, **options: _LastingTask(coroutine, loop=loop, **options))
+    try:
+        yield
+    finally:
+        loop.set_task_factory(usual)
 
 
 async def run_program(
@@ -43,18 +90,16 @@ async def run_program(
     Raises:
         OSError: the program cannot be started.
     """
-    output: dict[str, bytes] = {}
 
-    async def read(name: str, stream: ByteReceiveStream | None) -> None:
+    async def read(stream: ByteReceiveStream | None) -> bytes:
         assert stream, "it is started with pipes"
-        output[name] = b"".join([chunk async for chunk in stream])
+        return b"".join([chunk async for chunk in stream])
 
     async with run_process(argv, folder, environ) as process:
-        async with anyio.create_task_group() as group:
-            group.start_soon(read, "stdout", process.stdout)
-            group.start_soon(read, "stderr", process.stderr)
+        # A task of an anyio group that is cancelled before its first step leaves a warning, for example at Ctrl-C.
+        stdout, stderr = await asyncio.gather(read(process.stdout), read(process.stderr))
         code = await process.wait()
-    return subprocess.CompletedProcess(argv, code, output["stdout"], output["stderr"])
+    return subprocess.CompletedProcess(argv, code, stdout, stderr)
 
 
 def terminate(process: Process) -> None:

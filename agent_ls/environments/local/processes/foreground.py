@@ -24,6 +24,7 @@ from agent_ls.environments.local.terminals.terminal_commands import (
     wait_for_command,
 )
 from agent_ls.environments.local.trees.base import Child
+from agent_ls.long_texts import run_for_text
 
 TERMINATE_GRACE_MS = 2_000  # between SIGTERM and SIGKILL
 
@@ -92,7 +93,7 @@ class LocalProcesses:
                 raise
             finally:
                 self._children.forget(child)
-        return _result(child, readers.output, timed_out=timed_out, notes=notes, begun=begun)
+        return await _result(child, readers.output, timed_out=timed_out, notes=notes, begun=begun)
 
     async def _run_shown(
         self, link: RelayLink, launch: CommandLaunch, options: CommandOptions, on_output: OutputSink | None
@@ -114,7 +115,7 @@ class LocalProcesses:
             raise
         finally:
             self._children.forget(child)
-        return _result(child, output, timed_out=timed_out, notes=notes, begun=begun)
+        return await _result(child, output, timed_out=timed_out, notes=notes, begun=begun)
 
     async def _wait_in_terminal(
         self, child: Child, process: RelayedProcess, timeout_ms: int
@@ -174,14 +175,15 @@ class LocalProcesses:
         return limit.cancelled_caught, notes
 
 
-def _result(
+async def _result(
     child: Child, output: CommandOutput, *, timed_out: bool, notes: list[str], begun: float
 ) -> ExecResult:
     code = child.process.returncode
+    stdout, stderr, both = await run_for_text(output.kept_chars, output.texts)
     return ExecResult(
-        stdout=output.text("stdout"),
-        stderr=output.text("stderr"),
-        output=output.text("stdout", "stderr"),
+        stdout=stdout,
+        stderr=stderr,
+        output=both,
         exit_code=UNKNOWN_EXIT_CODE if code is None else code,
         timed_out=timed_out,
         duration_ms=round((anyio.current_time() - begun) * 1000),

@@ -90,9 +90,18 @@ class CommandOutput:
 
     def text(self, *streams: Stream) -> str:
         """Return the output of these streams. If text was dropped, a line in its place contains the number."""
-        head = "".join(text for stream, text in self._head if stream in streams)
-        tail = "".join(text for stream, text in self._tail.pieces if stream in streams)
-        return head + self.dropped(*streams).marker + tail
+        head = (text for stream, text in self._head if stream in streams)
+        tail = (text for stream, text in self._tail.pieces if stream in streams)
+        return "".join([*head, self.dropped(*streams).marker, *tail])
+
+    @property
+    def kept_chars(self) -> int:
+        return sum(len(text) for _, text in (*self._head, *self._tail.pieces))
+
+    def texts(self) -> tuple[str, str, str]:
+        """Return the texts of stdout, of stderr, and of both. Takes long for a long output."""
+        stdout, stderr = self.text("stdout"), self.text("stderr")
+        return stdout, stderr, self.text("stdout", "stderr") if stdout and stderr else stdout or stderr
 
 
 class BackgroundOutput:

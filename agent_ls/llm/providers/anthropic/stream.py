@@ -107,6 +107,9 @@ class AnthropicStream:
         self._moved: dict[
             int, int
         ] = {}  # blocks whose deltas are of another kind, with the blocks made for them
+        self._beside: dict[
+            int, int
+        ] = {}  # open calls whose index has a text too, with the blocks of these texts
         self._usage: dict[str, JsonValue] = {}
         self._stop: JsonObject = {}
         self._has_started = self._has_calls = False
@@ -229,6 +232,8 @@ class AnthropicStream:
             made, self._moved[index] = self._next, self._next
             begun = (*self._end_block(index), *self._block_start(made, {"type": kind}))
             index = made
+        elif kind and index in self._open and self._open[index].type == "tool_use":
+            index, begun = self._text_beside(index, kind)
         elif kind and index not in self._open:  # some proxies send no start of a block
             index = self._next if index is None or index < self._next else index
             begun = self._block_start(index, {"type": kind})
@@ -236,6 +241,17 @@ class AnthropicStream:
         if block is None or index is None:
             return ()
         return (*begun, *self._piece(index, block, delta))
+
+    def _text_beside(self, call: int, kind: str) -> tuple[int, Sequence[StreamEvent]]:
+        """Return the block of a text that comes with the index of an open call, and the events that begin it. The call
+        goes on: some servers write a text before they end it.
+        """
+        earlier = self._beside.get(call)
+        if earlier in self._open and self._open[earlier].type == kind:
+            return earlier, ()
+        ended = () if earlier is None else self._end_block(earlier)
+        made = self._beside[call] = self._next
+        return made, (*ended, *self._block_start(made, {"type": kind}))
 
     def _is_other(self, index: int, kind: str) -> bool:
         block = self._open.get(index)

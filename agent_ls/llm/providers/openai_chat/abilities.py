@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent_ls.addresses import split_address
 from agent_ls.llm.messages import JsonObject, JsonValue
 from agent_ls.llm.providers.base import ListedModel, Probe
 from agent_ls.llm.providers.wire_json import int_at, object_at, objects_at, parse_object, text_at
+from agent_ls.patterns import regex
 
 MAX_DESCRIBED = 20
 """Models of Ollama that are asked about, one request each."""
 
 _LLAMA_CPP = Probe("/props")
 _SGLANG = Probe("/get_server_info")
+_LM_STUDIO = Probe("/api/v0/models")
+_OLLAMA_LOADED = Probe("/api/ps")
+_NUM_CTX = regex(r"(?m)^num_ctx\s+(\d+)\s*$")
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -34,9 +38,10 @@ def describing_probes(provider: str, models: Sequence[ListedModel], base_url: st
     """Return what to ask a local server about the models that it lists."""
     match provider:
         case "lmstudio":
-            return (Probe("/api/v0/models"),)
+            return (_LM_STUDIO,)
         case "ollama":
-            return [Probe("/api/show", {"model": model.id}) for model in models[:MAX_DESCRIBED]]
+            shown = [Probe("/api/show", {"model": model.id}) for model in models[:MAX_DESCRIBED]]
+            return [_OLLAMA_LOADED, *shown]
         case "vllm":
             return (
                 _SGLANG,
@@ -45,30 +50,53 @@ def describing_probes(provider: str, models: Sequence[ListedModel], base_url: st
 
 
 def describe(models: Sequence[ListedModel], probe: Probe, body: bytes) -> Sequence[ListedModel]:
-    """Return the models with the window and the ability to call tools that an answer states."""
+    """Return the models with the window and the ability to call tools that an answer states.
+
+    The window is that of the running model. What the model was trained for is no window: it may be larger.
+    """
     facts = parse_object(body) or {}
-    if probe.path == "/api/v0/models":  # LM Studio, which describes the tools itself to other models
+    if probe == _LM_STUDIO:
         rows = {text_at(row, "id"): row for row in objects_at(facts, "data")}
-        return [_with_row(model, rows.get(model.id, {})) for model in models]
+        return [_with_row(it, rows.get(it.id, {})) for it in models if not _is_embedding(rows.get(it.id, {}))]
+    if probe == _OLLAMA_LOADED:
+        loaded = {text_at(row, "model"): int_at(row, "context_length") for row in objects_at(facts, "models")}
+        return [replace(it, context_window_tokens=_smaller(it, _of_loaded(it.id, loaded))) for it in models]
     asked = probe.body["model"] if probe.body else None
-    window = int_at(object_at(facts, "default_generation_settings"), "n_ctx")  # llama.cpp
+    able, window = calls_tools(body), _running_window(facts)
     return [
-        replace(
-            model,
-            calls_tools=calls_tools(body),
-            context_window_tokens=window or model.context_window_tokens,
-        )
-        if asked in (None, model.id)
-        else model
-        for model in models
+        replace(it, calls_tools=able, context_window_tokens=_smaller(it, window))
+        if asked in (None, it.id)
+        else it
+        for it in models
     ]
 
 
+def _running_window(facts: JsonObject) -> int | None:
+    given = _NUM_CTX.search(text_at(facts, "parameters"))  # Ollama, set in the Modelfile
+    return int_at(object_at(facts, "default_generation_settings"), "n_ctx") or (
+        int(given[1]) if given else None
+    )
+
+
+def _of_loaded(model: str, loaded: Mapping[str, int | None]) -> int | None:
+    return loaded.get(model) or loaded.get(f"{model}:latest")
+
+
+def _smaller(model: ListedModel, window: int | None) -> int | None:
+    """Return the smaller of two windows: a list may state that of all parallel requests, or of the model's training."""
+    return min(filter(None, (model.context_window_tokens, window)), default=None)
+
+
+def _is_embedding(row: JsonObject) -> bool:
+    return text_at(row, "type") == "embeddings"
+
+
 def _with_row(model: ListedModel, row: JsonObject) -> ListedModel:
+    """LM Studio describes the tools itself to a model without `tool_use`, so that such a model calls tools too."""
     abilities = row.get("capabilities")
-    able = "tool_use" in abilities if isinstance(abilities, list) else None
-    window = int_at(row, "loaded_context_length") or model.context_window_tokens
-    return replace(model, calls_tools=able, context_window_tokens=window)
+    able = True if isinstance(abilities, list) and "tool_use" in abilities else None
+    window = int_at(row, "loaded_context_length")
+    return replace(model, calls_tools=able, context_window_tokens=_smaller(model, window))
 
 
 def calls_tools(body: bytes) -> bool | None:

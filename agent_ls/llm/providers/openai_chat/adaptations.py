@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from agent_ls.llm.messages import JsonValue
@@ -116,6 +116,7 @@ REFUSALS: Mapping[str, re.Pattern[str]] = {
         r"|cannot be (empty|blank|null)|must have .{0,30}content)|empty (content|message|text)|at least 1 character"
     ),
 }
+_ID_CHARS = 40  # the limit of OpenAI in Chat Completions
 _OF_MORE = frozenset(
     ("system", "joined", "first", "between", "typed", "schemas")
 )  # changes that `_adapt` does not make
@@ -148,7 +149,7 @@ def _is_blank(content: object) -> bool:
 def _adapt(encoded: bytes, chosen: frozenset[str]) -> bytes:
     message: dict[str, Any] = json.loads(encoded)
     if chosen & {"ids", "short_ids"}:
-        fit = short_call_id if "short_ids" in chosen else valid_call_id
+        fit = short_call_id if "short_ids" in chosen else partial(valid_call_id, limit=_ID_CHARS)
         for call in message.get("tool_calls") or ():
             call["id"] = fit(call["id"])
         if "tool_call_id" in message:

@@ -3,12 +3,14 @@
 An item that the requested model created is sent back unchanged. The API accepts a reasoning item only together with
 the item that follows it. If the reasoning cannot be sent back, the following item is sent as plain text or as a plain
 call, without the id that links the two items. If the following item is missing, the reasoning is dropped.
+
+A call of a tool of the service that has no output is dropped too: the API refuses it.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Self
 
 from agent_ls.llm.errors import ConfigurationError
@@ -31,6 +33,9 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.providers.call_names import valid_call_id, valid_tool_name
 from agent_ls.llm.providers.openai_responses.errors import NAME
 from agent_ls.llm.providers.wire_json import encode_json, parse_object, text_at
+
+_NEED_OUTPUT = {"shell_call", "local_shell_call", "apply_patch_call", "computer_call", "mcp_approval_request"}
+"""Items that the API refuses without an item for their output. Other calls of its tools contain their results."""
 
 
 class ResponsesHistory:
@@ -129,8 +134,10 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
     items: list[JsonObject] = []
     held: list[JsonObject] = []  # reasoning items that wait for the item after them
     has_lost_reasoning = False
+    opaque = [part.origin.raw for part in message.parts if isinstance(part, OpaquePart)]
+    answered = {text_at(raw, "call_id") for raw in opaque if text_at(raw, "type").endswith("_output")}
     for part in message.parts:
-        own = _own(part, model)
+        own = _own(part, model, answered)
         if isinstance(part, ReasoningPart):
             has_lost_reasoning = has_lost_reasoning or own is None
             held += [own] if own is not None else []
@@ -143,15 +150,24 @@ def _assistant(message: Message, model: str) -> list[JsonObject]:
     return items
 
 
-def _own(part: ContentPart, model: str) -> JsonObject | None:
-    """Return the item to send back unchanged; None if another provider or model created the item."""
+def _own(part: ContentPart, model: str, answered: Collection[str]) -> JsonObject | None:
+    """Return the item to send back unchanged; None if another provider or model created the item, or if it is a call
+    without output. `answered` are the ids of calls with output.
+    """
     kinds = TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart
     origin = part.origin if isinstance(part, kinds) else None
     if origin is None or origin.provider != NAME or origin.model != model:
         return None
-    if isinstance(part, ToolCallPart) and origin.raw.get("type") == "function_call":
-        return {**origin.raw, "arguments": _arguments(part.arguments)}
-    return origin.raw
+    raw = origin.raw
+    if not raw.get("id", True):  # servers that imitate the API; it refuses an empty id, and needs none
+        raw = {key: value for key, value in raw.items() if key != "id"}
+    if isinstance(part, OpaquePart) and text_at(raw, "type") in _NEED_OUTPUT:
+        return raw if text_at(raw, "call_id") in answered else None
+    if isinstance(part, ReasoningPart) and raw.get("content"):  # of another server; OpenAI's refuses it
+        return {**raw, "content": []}
+    if isinstance(part, ToolCallPart) and raw.get("type") == "function_call":
+        return {**raw, "call_id": valid_call_id(part.id), "arguments": _arguments(part.arguments)}
+    return raw
 
 
 def _convert_part(part: ContentPart) -> Sequence[JsonObject]:

@@ -80,6 +80,13 @@ M.close = panel("close")
 M.toggle = panel("toggle")
 M.prepare = prepare
 
+---Replaces what a file of :mksession restored in place of our buffers. Opens the panel if it was open, without the focus.
+function M.restore()
+  if require("agent_ls.scratch").remove_restored() then
+    panel("show")()
+  end
+end
+
 ---Sends a message: starts a turn, or steers the running one.
 ---@param text string
 function M.send(text)

@@ -76,6 +76,7 @@ function M.add_question(s, data)
     text = data.question,
     choices = data.choices,
     multiple = data.multiple,
+    is_limit = data.purpose == "limit",
     status = "pending",
   })
 end

@@ -75,6 +75,7 @@
 ---@field is_out boolean? it was rolled back, so the model no longer has it
 ---@field choices string[]? question
 ---@field multiple boolean? question: several answers may be given
+---@field is_limit boolean? question: the turn has reached a limit, and only a choice is an answer
 ---@field answers string[]? question
 ---@field output string? subagent: its final answer
 ---@field model string? subagent

@@ -37,6 +37,16 @@ test("a question is answered by a choice, several choices, free text, or skipped
   assert.equal(page.document.querySelectorAll(".question").length, 1);
 });
 
+test("at a limit, only the choices are offered", (t) => {
+  const page = open(t);
+  const s = newSnapshot();
+  applyEvent(s, recorded(1, "question_asked", { question: "More?", choices: ["Go on", "Stop here"], questionId: "q1", multiple: false, purpose: "limit" }));
+  page.show(s);
+  const asked = page.document.querySelector(".question") ?? assert.fail();
+  assert.equal(asked.querySelector(".reason"), null);
+  assert.deepEqual([...asked.querySelectorAll("button")].map((each) => each.textContent), ["Go on", "Stop here", "Skip"]);
+});
+
 test("a subagent is one line that expands, and its messages can be rolled back to", (t) => {
   const page = open(t);
   const s = newSnapshot();

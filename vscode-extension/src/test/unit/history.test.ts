@@ -14,7 +14,7 @@ function stored<K extends StoredItem["kind"]>(seq: number, kind: K, data: Omit<E
 }
 
 const FILE = { path: "/w/a.py", uri: "file:///w/a.py", action: "modify", added: 2, removed: 1 } as const;
-const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { type: "CommandEffect", command: "ls", workingDir: "/w", envVars: [], background: false }, digest: "d", rules: [], agentId: "" } as const;
+const REQUEST = { requestId: "a1", callId: "c2", tool: "shell", summary: "ls", reason: "", effect: { type: "CommandEffect", command: "ls", workingDir: "/w", envVars: [], background: false }, digest: "d", rules: [], agentId: "", cause: "mode" } as const;
 
 const NEWEST_FIRST = [
   stored(20, "approval", { request: REQUEST, status: "pending" }),

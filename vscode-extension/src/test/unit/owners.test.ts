@@ -11,7 +11,7 @@ import { accessEvent, recorded } from "../support/golden";
 import { WebviewPage } from "../support/webview_page";
 
 const OWNER = { pid: 4711, host: "ada", program: "Neovim" };
-const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", workingDir: "/w", envVars: [], background: false }, digest: "d", reason: "it is a command", rules: [], agentId: "" } as const;
+const ASKED = { requestId: "r1", callId: "c1", tool: "shell", summary: "make test", effect: { type: "CommandEffect", command: "make test", workingDir: "/w", envVars: [], background: false }, digest: "d", reason: "it is a command", rules: [], agentId: "", cause: "mode" } as const;
 const QUESTION = { questionId: "q1", callId: "c2", question: "Which one?", choices: ["this", "that"], multiple: false };
 
 function asking() {

@@ -251,6 +251,8 @@ test("Enter sends, Shift+Enter does not, and during a turn there are three ways 
   say("two", { altKey: true });
   say("three", { shiftKey: true, ctrlKey: true });
   say("four", { isComposing: true });
+  const afterComposing: object = { keyCode: 229 }; // as Safari says it
+  say("four", afterComposing);
   say("five", { shiftKey: true });
   assert.deepEqual(submits(), ["send: one", "queue: two", "stopFirst: three"]);
   assert.equal(page.prompt.value, "five");

@@ -34,7 +34,7 @@ function M.buffer()
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
     return bufnr
   end
-  bufnr = scratch.make("agent-ls://prompt", "agent_ls_prompt", bufnr)
+  bufnr = scratch.make("agent-ls://prompt", "agent_ls_prompt")
   require("agent_ls.chat.mentions").setup(bufnr)
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     buffer = bufnr,

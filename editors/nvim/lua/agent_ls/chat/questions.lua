@@ -27,7 +27,7 @@ local function ask_own_answer(item)
   end)
 end
 
----Sends the marked choices. If no choice is marked, lets the user select one or write an answer.
+---Sends the marked choices. If no choice is marked, lets the user select one or, unless at a limit, write an answer.
 ---@param item agent_ls.Item
 function M.answer(item)
   local marked = transcript.marked_choices(item)
@@ -38,7 +38,7 @@ function M.answer(item)
     return ask_own_answer(item)
   end
   local own = "Something else…"
-  local choices = vim.list_extend(vim.deepcopy(item.choices), { own })
+  local choices = vim.list_extend(vim.deepcopy(item.choices), item.is_limit and {} or { own })
   require("agent_ls.menu").select(choices, { prompt = item.text }, function(choice)
     if choice == own then
       ask_own_answer(item)

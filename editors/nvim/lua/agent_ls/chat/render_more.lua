@@ -58,7 +58,9 @@ local function draw_question_keys(item, ctx, out)
   end
   add(keys.allow or ":AgentLs answer", item.multiple and " answer with the marked choices" or " answer")
   add(keys.deny or ":AgentLs decline", " leave it open")
-  add("", "or write below")
+  if not item.is_limit then
+    add("", "or write below")
+  end
   out:add(chunks)
 end
 

@@ -41,7 +41,7 @@ function M.buffer()
   end
   -- For render-markdown.nvim, which a user may configure to draw this filetype too.
   vim.treesitter.language.register("markdown", "agent_ls_transcript")
-  bufnr = scratch.make("agent-ls://transcript", "agent_ls_transcript", bufnr)
+  bufnr = scratch.make("agent-ls://transcript", "agent_ls_transcript")
   local options = vim.bo[bufnr]
   options.undolevels, options.modifiable = -1, false
   -- Wrapped lines are indented to the text after a glyph or a list marker ('breakindentopt' list), also in a block with

@@ -443,6 +443,20 @@ local function map_keys()
   end
 end
 
+---Makes the window one for files again.
+---@param win integer
+local function free_window(win)
+  vim.wo[win].winfixbuf, vim.wo[win].winfixwidth, vim.wo[win].winfixheight = false, false, false
+  vim.wo[win].winbar, vim.wo[win].statusline = "", ""
+end
+
+---Gives the windows up without closing them.
+local function release()
+  vim.iter(vim.tbl_values(windows)):filter(api.nvim_win_is_valid):each(free_window)
+  windows = {}
+  wrapping.stop()
+end
+
 local function watch_windows()
   local group = api.nvim_create_augroup("agent_ls_panel", {})
   api.nvim_create_autocmd("WinClosed", {
@@ -451,7 +465,9 @@ local function watch_windows()
     callback = function(args)
       local win = tonumber(args.match)
       if win == windows.transcript or win == windows.prompt then
-        vim.schedule(M.close)
+        -- A file of :mksession closes all windows but the current one, and goes on in that.
+        local close = vim.g.SessionLoad and release or vim.schedule_wrap(M.close)
+        close()
       end
     end,
   })
@@ -561,8 +577,7 @@ end
 ---@param win integer
 local function close_window(win)
   if api.nvim_win_is_valid(win) and not pcall(api.nvim_win_close, win, true) then
-    vim.wo[win].winfixbuf, vim.wo[win].winfixwidth, vim.wo[win].winfixheight = false, false, false
-    vim.wo[win].winbar, vim.wo[win].statusline = "", ""
+    free_window(win)
     api.nvim_win_set_buf(win, api.nvim_create_buf(true, false))
   end
 end

@@ -238,7 +238,7 @@ end
 function M.open_buffer(in_files, turn_id, map)
   only_turn = turn_id
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
-    bufnr = scratch.make(NAME, "agent_ls_changes", bufnr)
+    bufnr = scratch.make(NAME, "agent_ls_changes")
     for _, key in ipairs({ "<CR>", config.key("open_file") }) do
       vim.keymap.set("n", key, log.guard("opening a file", open_file), { buffer = bufnr, desc = "agent-ls: open the file" })
     end

@@ -238,7 +238,7 @@ function M.open(turn, map)
     return log.notify("There is no session.")
   end
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
-    bufnr = scratch.make(NAME, "agent_ls_guide", bufnr)
+    bufnr = scratch.make(NAME, "agent_ls_guide")
     local keys = { { "<CR>", open_file, "open the file" }, { config.key("open_file"), open_file, "open the file" } }
     vim.list_extend(keys, { { config.key("details"), show_details, "show the whole row" }, { "q", close, "close the guide" } })
     for _, key in ipairs(keys) do

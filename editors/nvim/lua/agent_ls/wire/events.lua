@@ -78,6 +78,7 @@
 ---@field digest string
 ---@field rules agent_ls.wire.RuleOffer[]
 ---@field agentId string
+---@field cause "mode"|"outside"|"sensitive"|"danger"|"unclear"|"network"|"sandbox"|"trust"|"tool"|"hook"
 
 ---@class agent_ls.wire.ApprovalResolved
 ---@field requestId string
@@ -327,6 +328,7 @@
 ---@field calibration number
 ---@field durationMs? integer
 ---@field firstOutputMs? integer
+---@field estimated boolean
 
 ---@class agent_ls.wire.UserInput
 ---@field text string
