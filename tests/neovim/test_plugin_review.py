@@ -188,6 +188,11 @@ def test_marks_move_with_typing(reviewed: Nvim, server: StandIn, project: Path) 
     reviewed.keys("ggOmine<Esc>")
     assert rows(reviewed)[:8] == ["mine", "one", "two", "TWO", "2b", "three", "four", "five"]
 
+    # A report about another hunk must not move a removal back, which has no lines to be found by.
+    state(server, project, hunk(project, "h1", "edited", start=2, end=4), by="editor")
+    reviewed.wait_screen("with your edits")
+    assert rows(reviewed)[:8] == ["mine", "one", "two", "TWO", "2b", "three", "four", "five"]
+
     # A late report of positions in the text before the typing must not move them back.
     state(server, project, hunk(project, "h1"), by="editor")
     state(

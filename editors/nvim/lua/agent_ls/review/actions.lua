@@ -397,6 +397,7 @@ local function on_hunks_moved(file)
   local bufnr = files.find_loaded(file.uri)
   if bufnr and (not file.version or file.version == vim.lsp.util.buf_versions[bufnr]) then
     model.update_positions(hunks, file)
+    signs.forget(bufnr)
     refresh(file.uri)
   end
 end

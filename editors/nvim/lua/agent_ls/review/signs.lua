@@ -15,6 +15,7 @@ local M = {}
 ---@class agent_ls.PlacedHunk
 ---@field hunk agent_ls.Hunk
 ---@field mark integer extmark over the hunk's lines
+---@field reported {[1]: integer, [2]: integer} the server's position when the mark was drawn
 
 local placed = {} ---@type table<integer, table<string, agent_ls.PlacedHunk>> by buffer, then hunk id
 local counted = {} ---@type table<integer, integer[]> by buffer: number of its first hunk, and the total of all files
@@ -49,6 +50,18 @@ local function mark_range(bufnr, place)
   end
 end
 
+---Returns the current row of a hunk that has no lines in the buffer, if the server has not moved it since it was drawn.
+---@param bufnr integer
+---@param hunk agent_ls.Hunk
+---@param before agent_ls.PlacedHunk?
+---@return integer?
+local function unmoved_removal(bufnr, hunk, before)
+  if before and hunk.first == hunk.last and vim.deep_equal(before.reported, { hunk.first, hunk.last }) then
+    local first, last = mark_range(bufnr, before)
+    return first and last and math.max(first, last) -- below the last line, only the end is after it
+  end
+end
+
 ---Returns the current range of a hunk. The server reports positions in the last text that it received. If the user has
 ---typed since then, the extmark is more accurate, because it has moved with the text.
 ---@param bufnr integer
@@ -56,6 +69,10 @@ end
 ---@param before agent_ls.PlacedHunk?
 ---@return integer first, integer last
 local function position(bufnr, hunk, before)
+  local row = unmoved_removal(bufnr, hunk, before)
+  if row then
+    return row, row
+  end
   if not has_expected_lines(bufnr, hunk, hunk.first, hunk.last) then
     local first, last = mark_range(bufnr, before)
     if first and last and has_expected_lines(bufnr, hunk, first, last) then
@@ -159,7 +176,8 @@ function M.show(bufnr, hunks, number, total)
   api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
   for i, hunk in ipairs(hunks) do
     local first, last = unpack(places[i])
-    now[hunk.id] = { hunk = hunk, mark = draw_hunk(bufnr, hunk, first, last, render_hint(hunk, number + i - 1, total)) }
+    local mark = draw_hunk(bufnr, hunk, first, last, render_hint(hunk, number + i - 1, total))
+    now[hunk.id] = { hunk = hunk, mark = mark, reported = { hunk.first, hunk.last } }
   end
   placed[bufnr] = next(now) and now or nil
 end
