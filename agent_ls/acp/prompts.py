@@ -31,13 +31,15 @@ _LINE_TAIL = regex(r"(?P<path>.+?):(?P<first>\d{1,9})(?::(?P<last>\d{1,9}))?\Z")
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt. `command` is the name after the slash with which the first text begins, "" for none;
-    `arguments` is the text after it. `unread` are sentences for the user about links that cannot be read.
+    `arguments` is the text after it. `typed` is the text without contents of files. `unread` are sentences for the user about links
+    that cannot be read.
     """
 
     text: str
     images: tuple[ImagePart, ...] = ()
     command: str = ""
     arguments: str = ""
+    typed: str = ""
     unread: tuple[str, ...] = ()
 
 
@@ -70,7 +72,8 @@ def read_prompt(
         _COMMAND.match(first.strip()) if isinstance(first, str) and blocks[0].get("type") == "text" else None
     )
     command, arguments = (match[1], (match[2] or "").strip()) if match else ("", "")
-    return Prompt("\n\n".join(texts), tuple(images), command, arguments, tuple(_unread(blocks)))
+    typed = "\n\n".join(str(block.get("text")) for block in blocks if block.get("type") == "text")
+    return Prompt("\n\n".join(texts), tuple(images), command, arguments, typed, tuple(_unread(blocks)))
 
 
 def _unread(blocks: list[dict[str, Any]]) -> Iterator[str]:

@@ -227,6 +227,7 @@ class OpenSessions:
         else:
             for words in prompt.unread:
                 conversation.send_text(f"{words}\n", "agent_thought_chunk")
+            await conversation.live.warn_of_missing_files(prompt.typed)
             text = await _with_command(conversation.live, prompt)
             try:
                 reason = await conversation.prompt(text, prompt.images)

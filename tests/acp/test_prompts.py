@@ -97,6 +97,18 @@ async def test_the_user_reads_that_an_attached_thing_did_not_arrive(project: Pat
             assert "terminal selection" in client.text("agent_thought_chunk")
 
 
+async def test_a_typed_name_of_a_missing_file_is_named_but_not_one_in_an_attached_text(project: Path) -> None:
+    blocks = [
+        {"type": "text", "text": "Compare @src/none.py"},
+        {"type": "resource", "resource": {"uri": "file:///p/b.md", "text": "see @other.md"}},
+    ]
+    with AnthropicServer(["ok"]) as provider:
+        async with acp_ready(project, provider) as client:
+            assert await client.prompt(await client.new_session(), blocks) == "end_turn"
+            said = client.text("agent_thought_chunk")
+            assert "@src/none.py" in said and "@other.md" not in said
+
+
 def test_an_attached_ignored_file_is_not_sent_to_the_model() -> None:
     blocks = [{"type": "resource", "resource": {"uri": "file:///p/secret", "text": "hidden"}}]
     prompt = read_prompt(blocks, is_ignored=lambda path: path == "/p/secret")

@@ -103,6 +103,16 @@ async def test_a_diff_mention_attaches_changes_and_names_new_files_but_omits_pro
         assert "nothing changed" in await refused(editor, session_id, diff["part"])
 
 
+async def test_a_typed_name_of_a_missing_file_is_named_in_a_warning(project: Path) -> None:
+    async with editing(project) as editor:
+        session_id = await editor.new_session()
+        await said(editor, session_id, {"type": "text", "text": "Compare @a.py with @none/b.py, @alice."})
+        warning = await editor.client.wait_for(lambda m: m.get("params", {}).get("kind") == "warning")
+        assert warning["params"]["data"]["code"] == "mention"
+        words = warning["params"]["data"]["message"].split()
+        assert [word.strip(",") for word in words if word.startswith("@")] == ["@none/b.py"]
+
+
 async def test_commit_mentions_are_offered_by_id_and_subject_and_attached_with_the_diff(
     project: Path,
 ) -> None:

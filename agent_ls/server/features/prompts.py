@@ -24,9 +24,14 @@ async def _read_input(
     """
     if not any(map(_is_expanded, parts)):
         text, images = context.convert_input(parts)
-        return await context.require_open(session_id), text, images
-    live = await context.require_open(session_id)
-    return live, *context.convert_input(await _expand(context, parts, live))
+        live = await context.require_open(session_id)
+    else:
+        live = await context.require_open(session_id)
+        text, images = context.convert_input(await _expand(context, parts, live))
+    for part in parts:
+        if isinstance(part, wire.TextInput):
+            await live.warn_of_missing_files(part.text)
+    return live, text, images
 
 
 def _is_expanded(part: wire.InputPart) -> bool:
