@@ -31,6 +31,7 @@ class ClientFacts:
     `shows_terminals`: the client displays the output of commands that agent-ls runs. `asks_forms`: the client
     can display a form for a question. `keeps_plans`, `shows_compactions` and `shows_notices`: the client knows the
     updates `plan_update`, `compaction_update` and `notice`, of which the first is a draft of the protocol.
+    `follows_subagents`: the client displays a subagent as a session.
     """
 
     name: str = ""
@@ -43,6 +44,7 @@ class ClientFacts:
     keeps_plans: bool = False
     shows_compactions: bool = False
     shows_notices: bool = False
+    follows_subagents: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -68,6 +70,7 @@ def client_facts(params: Mapping[str, Any]) -> ClientFacts:
         keeps_plans=isinstance(capabilities.get("plan"), Mapping),
         shows_compactions=isinstance(_table(capabilities, "session").get("compaction"), Mapping),
         shows_notices=isinstance(_table(capabilities, "session").get("notices"), Mapping),
+        follows_subagents=isinstance(capabilities.get("subagents"), Mapping),
         shows_every_option=_is_among(name, SHOWS_EVERY_OPTION),
         settings=_table(params, "_meta", META),
     )

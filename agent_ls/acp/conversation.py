@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -22,6 +22,7 @@ from anyio.lowlevel import checkpoint
 from agent_ls.acp.client import ClientFacts
 from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError
 from agent_ls.acp.requests import UserRequests, text_now
+from agent_ls.acp.subagents import Sent, SessionMappers
 from agent_ls.acp.updates import Update, UpdateMapper, chunk, message_id
 from agent_ls.acp.wire import AcpWire
 from agent_ls.llm.messages import ImagePart
@@ -124,14 +125,13 @@ class AcpConversation:
         self._current: _Prompt | None = None
         self._steered = False
         self._steering: set[str] = set()
-        self._held: deque[Update] = deque(maxlen=MAX_HELD)
+        self._held: deque[Sent] = deque(maxlen=MAX_HELD)
         self._ticking = False
-        self.mapper = UpdateMapper(
+        folder = live.summary().workspace_folder
+        self.mappers = SessionMappers(
             live.id,
-            self._kind_of,
-            client,
-            text_of=self._texts.get,
-            folder=live.summary().workspace_folder,
+            lambda id_: UpdateMapper(id_, self._kind_of, client, text_of=self._texts.get, folder=folder),
+            follows_subagents=client.follows_subagents,
         )
         self._requests = UserRequests(live, wire, client, client_id, tasks, review, self)
         self._events = live.session.subscribe()
@@ -260,12 +260,16 @@ class AcpConversation:
 
     def send(self, *updates: Update) -> None:
         """Send updates. Updates that some clients ignore between prompts are held until the next prompt."""
-        for update in updates:
+        self.send_for((self.id, update) for update in updates)
+
+    def send_for(self, updates: Iterable[Sent]) -> None:
+        """Send updates like `send`, each for its session: this one, or that of a subagent."""
+        for session_id, update in updates:
             is_unasked = self._wire.takes_updates_always or update["sessionUpdate"] in _UNASKED_KINDS
             if self.is_sending or is_unasked:
-                self._notify(update)
+                self._notify(session_id, update)
             else:
-                self._held.append(update)
+                self._held.append((session_id, update))
 
     def send_text(self, text: str, kind: str = "agent_message_chunk") -> None:
         """Send the user a text that does not come from the model."""
@@ -273,28 +277,28 @@ class AcpConversation:
 
     def replay(self, encoded: Sequence[bytes]) -> None:
         """Send updates for all events in `encoded`, the stored transcript of a session that the client loads."""
-        self.mapper.is_replay = True
+        self.mappers.set_replay(True)
         for line in encoded:
             envelope = codec.decode(line)
             if envelope is not None:
                 self._requests.store_event_parts(envelope)
-                for update in self.mapper.feed(envelope):
-                    self._notify(update)
-        self.mapper.is_replay = False
+                for session_id, update in self.mappers.feed(envelope):
+                    self._notify(session_id, update)
+        self.mappers.set_replay(False)
         has_open = self.live.approver.pending() or self.live.session.questions.pending()
         if has_open and not self.is_sending:
             waits = (
                 "This session waits for your answer to an earlier request. Send a message, and the request "
                 "appears again.\n"
             )
-            self._notify(chunk("agent_thought_chunk", waits, message_id(self.id, "waits")))
+            self._notify(self.id, chunk("agent_thought_chunk", waits, message_id(self.id, "waits")))
 
-    def _notify(self, update: Update) -> None:
-        self._wire.notify("session/update", {"sessionId": self.id, "update": update})
+    def _notify(self, session_id: str, update: Update) -> None:
+        self._wire.notify("session/update", {"sessionId": session_id, "update": update})
 
     def _send_held(self) -> None:
         while self._held:
-            self._notify(self._held.popleft())
+            self._notify(*self._held.popleft())
 
     # --- events
 
@@ -332,7 +336,7 @@ class AcpConversation:
         self._requests.store_event_parts(envelope)
         if isinstance(event, UserInput) and not envelope.agent_id:
             await self._begin(event)
-        self.send(*self.mapper.feed(envelope))
+        self.send_for(self.mappers.feed(envelope))
         match event:
             case FileChange(path=path):
                 self._texts.pop(path, None)
@@ -380,7 +384,7 @@ class AcpConversation:
 
     async def _end(self, reason: str) -> None:
         self._requests.withdraw()
-        self.send(*self.mapper.outputs())
+        self.send_for(self.mappers.outputs())
         self._steered = False
         if current := self._current:
             self._current = None
@@ -441,7 +445,7 @@ class AcpConversation:
     # --- output of commands
 
     def _schedule_output(self) -> None:
-        if self.mapper.has_output and not self._ticking:
+        if self.mappers.has_output and not self._ticking:
             self._ticking = True
             self._tasks.start_soon(self._send_output)
 
@@ -453,7 +457,7 @@ class AcpConversation:
         await anyio.sleep(OUTPUT_EVERY_S)
         self._ticking = False
         if not self.is_over:
-            self.send(*self.mapper.outputs())
+            self.send_for(self.mappers.outputs())
 
     def _kind_of(self, name: str) -> str:
         """Return the agent-ls name of a tool. `name` is the model's name for the tool."""

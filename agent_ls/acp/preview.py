@@ -44,7 +44,7 @@ def stable_initialize(params: Mapping[str, Any]) -> Message:
         found["auth"] = {"terminal": isinstance(auth.get("terminal"), Mapping)}
     # What version 2 has in any case.
     found |= {"plan": {}, "session": {"compaction": {}, "notices": {}}}
-    for gone in ("fs", "terminal"):
+    for gone in ("fs", "terminal", "subagents"):  # a subagent is a call that can be cancelled
         found.pop(gone, None)
     found["_meta"] = {"terminal_output": True}
     info = params.get("info")

@@ -31,8 +31,8 @@ _LINE_TAIL = regex(r"(?P<path>.+?):(?P<first>\d{1,9})(?::(?P<last>\d{1,9}))?\Z")
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt. `command` is the name after the slash with which the first text begins, "" for none;
-    `arguments` is the text after it. `typed` is the text without contents of files. `unread` are sentences for the user about links
-    that cannot be read.
+    `arguments` is the text after it. `typed` is the text without contents of files. `unread` are sentences for the
+    user about links that cannot be read.
     """
 
     text: str

@@ -6,7 +6,7 @@ Each request runs in its own task. It is cancelled when another client answers i
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -28,6 +28,7 @@ from agent_ls.acp.permission_requests import (
     permission_call,
     review_options,
 )
+from agent_ls.acp.subagents import Sent, SessionMappers
 from agent_ls.acp.updates import Update, UpdateMapper
 from agent_ls.acp.wire import AcpWire, ClientDisconnectedError
 from agent_ls.loop.calls.approval import UnknownApprovalError, asks_for_trust
@@ -55,12 +56,12 @@ class Sender(Protocol):
     """
 
     @property
-    def mapper(self) -> UpdateMapper: ...
+    def mappers(self) -> SessionMappers: ...
 
     @property
     def is_sending(self) -> bool: ...
 
-    def send(self, *updates: Update) -> None: ...
+    def send_for(self, updates: Iterable[Sent]) -> None: ...
 
 
 class UserRequests:
@@ -85,7 +86,7 @@ class UserRequests:
         self._client_id = client_id
         self._tasks = tasks
         self._review = review
-        self._mapper = sender.mapper
+        self._mappers = sender.mappers
         self._sender = sender
         self._inputs: dict[str, ToolCallStart] = {}
         self._requests: dict[str, str] = {}
@@ -145,7 +146,7 @@ class UserRequests:
             result = await self._wire.ask(
                 "session/request_permission",
                 {
-                    "sessionId": self._live.id,
+                    "sessionId": self._mappers.of_call(request.call_id).session_id,
                     "toolCall": call,
                     "options": [option.to_json() for option in options],
                 },
@@ -166,17 +167,18 @@ class UserRequests:
 
     def _permission_call(self, request: ApprovalRequested, texts: Mapping[str, str | None]) -> dict[str, Any]:
         started = self._inputs.get(request.call_id)
+        mapper = self._mappers.of_call(request.call_id)
         if started is None and request.call_id:
             # This client resumed the session and has not seen the call yet: send the call before the
             # question.
             tool = self._live.session.profile.registry.lookup(request.tool)
             look = tool.look.in_event if tool else UNKNOWN.in_event
             started = ToolCallStart(request.call_id, 0, request.tool, "", request.summary, *look)
-            self._sender.send(*self._mapper.announce(started))
-        kind, raw = self._mapper.kind_and_input(started) if started else ("other", None)
+            self._send(mapper, mapper.announce(started))
+        kind, raw = mapper.kind_and_input(started) if started else ("other", None)
         call = permission_call(request, texts, kind, raw)
         if started:
-            call["title"] = self._mapper.title_of(started)
+            call["title"] = mapper.title_of(started)
         if asks_for_trust(request):
             call["title"] = f"Trust this folder? {request.effect.get('folder', '')}"
         if request.effect.get("type") == "ServerEffect":
@@ -187,7 +189,11 @@ class UserRequests:
         if scope := self._asking.get(request_id):
             scope.cancel()
         if decision == "allow" and (call_id := self._requests.pop(request_id, "")):
-            self._sender.send(*self._mapper.make_status_updates(call_id, "in_progress"))
+            mapper = self._mappers.of_call(call_id)
+            self._send(mapper, mapper.make_status_updates(call_id, "in_progress"))
+
+    def _send(self, mapper: UpdateMapper, updates: Iterable[Update]) -> None:
+        self._sender.send_for((mapper.session_id, update) for update in updates)
 
     # --- changes that the user reviews before they are applied
 
@@ -212,7 +218,8 @@ class UserRequests:
                 result: object = None
                 with suppress(RpcError):
                     shown = [option.to_json() for option in options]
-                    asked = {"sessionId": self._live.id, "toolCall": call, "options": shown}
+                    session_id = self._mappers.of_call(call_id).session_id
+                    asked = {"sessionId": session_id, "toolCall": call, "options": shown}
                     result = await self._wire.ask("session/request_permission", asked)
                 if self._live.session.is_stopped:
                     return
@@ -231,8 +238,9 @@ class UserRequests:
         started = self._inputs.get(call_id) or ToolCallStart(
             call_id, 0, "edit_file", "", "changes", "edit", "Editing", "Edited"
         )
-        self._sender.send(*self._mapper.announce(started))
-        kind, raw = self._mapper.kind_and_input(started)
+        mapper = self._mappers.of_call(call_id)
+        self._send(mapper, mapper.announce(started))
+        kind, raw = mapper.kind_and_input(started)
         paths = list(dict.fromkeys(hunk.path for hunk in self._find_proposals(call_id)))
         content = [
             {
@@ -242,7 +250,7 @@ class UserRequests:
             for path in paths
         ]  # fmt: skip
         return {
-            "toolCallId": call_id, "title": self._mapper.title_of(started), "kind": kind, "status": "pending",
+            "toolCallId": call_id, "title": mapper.title_of(started), "kind": kind, "status": "pending",
             "rawInput": raw, "content": content, "locations": [{"path": path} for path in paths],
         }  # fmt: skip
 

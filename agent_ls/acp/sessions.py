@@ -20,6 +20,7 @@ from agent_ls.acp.errors import AUTH_REQUIRED, INTERNAL, RpcError, invalid
 from agent_ls.acp.options import Choices, OptionChange, config_options, mode_state, read_change
 from agent_ls.acp.prompts import Prompt, read_prompt
 from agent_ls.acp.servers import ClientServers, read_client_servers
+from agent_ls.acp.subagents import split_id
 from agent_ls.acp.updates import Update
 from agent_ls.acp.wire import AcpWire, WireReply, unknown_method
 from agent_ls.features.mcp.prompt_commands import prompt_commands, prompt_text
@@ -96,8 +97,12 @@ class OpenSessions:
         """Handle a notification; unknown ones are ignored."""
         if method == "session/cancel" and isinstance(params, dict):
             session_id = params.get("sessionId")
-            if isinstance(session_id, str) and (conversation := self._open.get(session_id)):
-                conversation.cancel()
+            session_id, agent_id = split_id(session_id if isinstance(session_id, str) else "")
+            if conversation := self._open.get(session_id):
+                if agent_id:
+                    conversation.live.session.agents.stop_running(agent_id)
+                else:
+                    conversation.cancel()
 
     # --- start
 

@@ -123,7 +123,7 @@ class UpdateMapper:
         text_of: Callable[[str], str | None] = lambda path: None,
         folder: str = "",
     ) -> None:
-        self._session_id = session_id
+        self.session_id = session_id
         self._kind_of = kind_of
         self._client = client
         self.is_replay = is_replay
@@ -139,6 +139,10 @@ class UpdateMapper:
     def has_output(self) -> bool:
         """Whether output of a command waits to be sent by `outputs`."""
         return any(call.is_dirty for call in self._calls.values())
+
+    def knows(self, call_id: str) -> bool:
+        """Whether the tool call was announced."""
+        return call_id in self._calls
 
     # --- events
 
@@ -242,26 +246,26 @@ class UpdateMapper:
         if not text or delta.offset > sent:
             return []
         self._sent[delta.part_id] = sent + len(text)
-        return [chunk(kind, text, message_id(self._session_id, delta.part_id))]
+        return [chunk(kind, text, message_id(self.session_id, delta.part_id))]
 
     def _make_rest_updates(self, kind: str, part: str, text: str, agent: str) -> list[Update]:
         if agent:
             return self._agent_text(agent, text)
         rest = text[self._sent.get(part, 0) :]
         self._sent[part] = len(text)
-        return [chunk(kind, rest, message_id(self._session_id, part))] if rest else []
+        return [chunk(kind, rest, message_id(self.session_id, part))] if rest else []
 
     def _user(self, envelope: Envelope, text: str) -> list[Update]:
         if not self.is_replay or not text or envelope.agent_id:
             return []
         about = {
             "sessionUpdate": "user_message_chunk",
-            "messageId": message_id(self._session_id, f"e{envelope.seq}"),
+            "messageId": message_id(self.session_id, f"e{envelope.seq}"),
         }
         return [{**about, "content": block} for block in blocks_of(text)]
 
     def _make_thought(self, envelope: Envelope, words: str) -> Update:
-        return chunk("agent_thought_chunk", f"{words}\n", message_id(self._session_id, f"e{envelope.seq}"))
+        return chunk("agent_thought_chunk", f"{words}\n", message_id(self.session_id, f"e{envelope.seq}"))
 
     # --- calls
 
@@ -432,9 +436,7 @@ class UpdateMapper:
         if self._client.asks_forms and not self.is_replay:
             return []
         return [
-            chunk(
-                "agent_message_chunk", question_text(event), message_id(self._session_id, event.question_id)
-            )
+            chunk("agent_message_chunk", question_text(event), message_id(self.session_id, event.question_id))
         ]
 
 

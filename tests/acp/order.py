@@ -23,6 +23,7 @@ class OrderCheck:
         self._prompts: dict[str, int] = {}
         self._steered: set[str] = set()
         self._status: dict[tuple[str, str], str] = {}
+        self._parents: dict[str, str] = {}
 
     def sent(self, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params")
@@ -70,14 +71,17 @@ class OrderCheck:
 
     def _update(self, session_id: str, update: dict[str, Any]) -> None:
         kind = update["sessionUpdate"]
-        if session_id not in self._known and not self._loading[session_id]:
+        if kind == "subagent_update":
+            self._parents.setdefault(update["sessionId"], session_id)
+        top = session_id
+        while top in self._parents:
+            top = self._parents[top]
+        if top not in self._known and not self._loading[top]:
             self.problems.append(f"{kind} before the session was answered")
-        is_expected = (
-            self._prompts.get(session_id) or self._loading[session_id] or session_id in self._steered
-        )
+        is_expected = self._prompts.get(top) or self._loading[top] or top in self._steered
         if kind not in BETWEEN_PROMPTS and not is_expected:
             self.problems.append(f"{kind} between prompts")
-        if kind == "user_message_chunk" and not self._loading[session_id]:
+        if kind == "user_message_chunk" and not self._loading[top]:
             self.problems.append("the user's own words were echoed")
         if kind in ("tool_call", "tool_call_update"):
             self._call((session_id, update["toolCallId"]), kind, update.get("status"))

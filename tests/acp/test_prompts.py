@@ -98,7 +98,7 @@ async def test_the_user_reads_that_an_attached_thing_did_not_arrive(project: Pat
 
 
 async def test_a_typed_name_of_a_missing_file_is_named_but_not_one_in_an_attached_text(project: Path) -> None:
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         {"type": "text", "text": "Compare @src/none.py"},
         {"type": "resource", "resource": {"uri": "file:///p/b.md", "text": "see @other.md"}},
     ]
