@@ -62,6 +62,8 @@ _OPERATIONS = {
 }
 """Files in the folder of git that are there while an operation is unfinished, and its name."""
 _OBJECT_NAME = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFERENCE = regex(r"refs/[^\x00-\x20\x7f~^:?*\[\\]+")
+"""The form of a reference. A file with another text is not of git: it may be a link to any file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +180,9 @@ class _RepositoryFiles:
         ref = head.removeprefix("ref:").strip()
         if ref == _STORED_ELSEWHERE:
             return "", ""
-        branch = ref.removeprefix("refs/heads/")
-        if not ref.startswith("refs/") or ".." in ref:
-            return branch, ""
-        return branch, await self._read_commit(ref)
+        if not _REFERENCE.fullmatch(ref) or ".." in ref:
+            return "", ""
+        return ref.removeprefix("refs/heads/"), await self._read_commit(ref)
 
     async def operation(self, lookup: Lookup) -> str:
         """Return the operation that is not finished, "" if there is none."""
@@ -190,8 +191,9 @@ class _RepositoryFiles:
         missing = await lookup.missing(list(places))
         for place, name in places.items():
             if place not in missing and await self.environment.file_exists(place):
-                head = (await self._read(place, "head-name")).strip().removeprefix("refs/heads/")
-                return f"{_OPERATIONS[name]} of {head}" if head else _OPERATIONS[name]
+                head = (await self._read(place, "head-name")).strip()
+                of = f" of {head.removeprefix('refs/heads/')}" if _REFERENCE.fullmatch(head) else ""
+                return f"{_OPERATIONS[name]}{of}"
         return ""
 
     async def config_names_programs(self) -> bool:

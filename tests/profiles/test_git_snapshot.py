@@ -133,7 +133,8 @@ async def test_snapshot_when_the_worktrees_own_config_defines_a_filter_then_git_
             HEAD,
             id="linked-worktree",
         ),
-        pytest.param({".git/HEAD": "ref: ../../etc/passwd\n"}, "../../etc/passwd", "", id="ref-that-leaves"),
+        pytest.param({".git/HEAD": "ref: ../../etc/passwd\n"}, "", "", id="ref-that-leaves"),
+        pytest.param({".git/HEAD": "ref: refs/heads/x\nmore\n"}, "", "", id="more-than-a-ref"),
         pytest.param({".git/x": ""}, "", "", id="damaged"),
     ],
 )
@@ -175,3 +176,10 @@ async def test_snapshot_when_there_is_no_repository_then_it_is_empty() -> None:
 )
 async def test_git_root_when_looked_for_then_the_nearest_folder_above_counts(cwd: str, root: str) -> None:
     assert await find_git_root(environment(Git(), cwd=cwd)) == root
+
+
+@pytest.mark.req("O4", "X7")
+@pytest.mark.parametrize("text", ["a secret\n", "secret", "refs/heads/x\nmore\n", "refs/heads/a b\n"])
+async def test_a_file_in_place_of_a_branch_name_is_not_shown(text: str) -> None:
+    files = {**REPOSITORY, ".git/rebase-apply/head-name": text}
+    assert (await take_git_snapshot(environment(Git(), files), trusted=True)).operation == "rebase"
