@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -20,10 +21,19 @@ from agent_ls.mcp.events import (
 )
 from agent_ls.mcp.patience import asked_wait
 from agent_ls.mcp.stored_login import SESSION, StoredLogin, missing_scope, names_lost_session
+from agent_ls.patterns import regex
 
 _OF_SESSION = (400, 404, 410)
 _INVALID = "Invalid Request"
 """The text of JSON-RPC for its code -32600: all that some servers say of a request whose session they do not know."""
+_STATES = r"(?:invalid|unknown|expired|missing|no valid)"
+LOST = regex(
+    rf"(?:[\w ]+: )?(?:{_STATES}(?: or {_STATES})? (?:mcp[ -])?session(?:[ -]?id)?"
+    rf"|(?:mcp[ -])?session(?:[ -]?id)? (?:is |was |has )?(?:not found|does not exist|{_STATES})(?: or {_STATES})?)"
+    r"(?:\W*|[.;] .*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""All that a server says of a request whose session it does not know, where it has no status for that."""
 _JSON, _EVENTS = "application/json", "text/event-stream"
 MAX_REASON = 300
 REFUSED_HEADER = "the server refuses the header Authorization that it gets (HTTP status 401)"
@@ -96,9 +106,10 @@ class HttpAnswers:
         self.refused = f"the server answered with HTTP status {status}{f': {reason}' if reason else ''}{wait}"
         if scope := missing_scope(response):
             self.refused = f"the login lacks the permission `{scope}`; a new login will ask for it"
-        if SESSION in request.headers and status in _OF_SESSION:
-            # 404 says it by the protocol; many servers say it with 400 and words.
-            self.has_lost_session |= status == httpx2.codes.NOT_FOUND or "session" in text.lower()
+        if SESSION in request.headers:
+            # 404 says it by the protocol; many servers say it with 400 and words, some with 503 or 500.
+            self.has_lost_session |= status == httpx2.codes.NOT_FOUND or bool(LOST.fullmatch(reason))
+            self.has_lost_session |= status in _OF_SESSION and "session" in text.lower()
 
 
 async def _with_true_kind(

@@ -57,6 +57,7 @@ from agent_ls.mcp.session_errors import (
     SDK_REFUSED,
     McpServerError,
     RequestLimit,
+    is_closed,
     problem_of,
 )
 from agent_ls.mcp.stored_login import StoredLogin
@@ -213,7 +214,7 @@ class McpConnection:
         try:
             return await self._fetch_list(kind, fetch)
         except MCPError as error:
-            if error.error.code == types.CONNECTION_CLOSED:
+            if is_closed(error):
                 raise
             if error.error.code != types.METHOD_NOT_FOUND:
                 self._list_filter.problems[kind] = f"the {kind} cannot be listed: {error.error.message}"
@@ -231,7 +232,7 @@ class McpConnection:
             try:
                 page = await fetch(cursor=cursor, cache_mode="refresh")
             except MCPError as error:
-                if cursor != "" or error.error.code == types.CONNECTION_CLOSED:
+                if cursor != "" or is_closed(error):
                     raise
                 break
             before = len(items)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,19 +14,11 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from agent_ls.mcp.errors import LoginRefusedError, RenewalError
-from agent_ls.mcp.http_answers import HttpAnswers
+from agent_ls.mcp.http_answers import LOST, HttpAnswers
 from agent_ls.mcp.process import EndedError
-from agent_ls.patterns import regex
 
 CLOSED = "the server closed the connection"
 MAX_DATA = 2_000
-_STATES = r"(?:invalid|unknown|expired|missing|no valid)"
-_LOST = regex(
-    rf"(?:[\w ]+: )?(?:{_STATES}(?: or {_STATES})? (?:mcp[ -])?session(?:[ -]?id)?"
-    rf"|(?:mcp[ -])?session(?:[ -]?id)? (?:is |was |has )?(?:not found|does not exist|{_STATES})(?: or {_STATES})?)\W*",
-    re.IGNORECASE,
-)
-"""All that a server says of a request whose session it does not know, where it has no status for that."""
 MAX_EXTENDED = 10
 """How often progress may begin the time limit of a request again."""
 
@@ -87,7 +78,7 @@ class RequestLimit:
             if self._answers and (failure := self._answers.login_failure):
                 raise McpServerError(str(failure)) from failure
             if self._answers and (
-                self._answers.has_lost_session or (self._answers.session and _LOST.fullmatch(problem))
+                self._answers.has_lost_session or (self._answers.session and LOST.fullmatch(problem))
             ):
                 raise SessionLostError(problem) from error
             refused = self._answers.refused if self._answers and problem == SDK_REFUSED else ""
@@ -98,12 +89,18 @@ SDK_REFUSED = "Server returned an error response"
 """What the SDK says about each HTTP status of an error, whatever the answer says."""
 
 
+def is_closed(error: MCPError) -> bool:
+    """Return whether the SDK reports the end of the connection. Servers use its code for failures of their own."""
+    found = error.error
+    return (found.code, found.message, found.data) == (types.CONNECTION_CLOSED, "Connection closed", None)
+
+
 def problem_of(error: BaseException) -> str:
     """Describe the failure of a server; "" for other exceptions: cancellation, or an error in agent-ls."""
     for leaf in _list_causes(error):
         match leaf:
             case MCPError():
-                if leaf.error.code == types.CONNECTION_CLOSED:
+                if is_closed(leaf):
                     return CLOSED
                 return _with_data(leaf.error.message or f"error {leaf.error.code}", leaf.error.data)
             case httpx2.HTTPStatusError():

@@ -152,7 +152,9 @@ def odd_server(odd: Oddities) -> Iterator[str]:
         def write(self, message: dict[str, Any]) -> None:
             data = json.dumps(message)
             kind = odd.kind or (
-                "application/json" if odd.form in ("json", "gzip", "bom", "batch") else "text/event-stream"
+                "application/json"
+                if odd.form in ("json", "gzip", "bom", "batch", "listed", "nulled")
+                else "text/event-stream"
             )
             body = {
                 "json": data,
@@ -166,6 +168,8 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 "empty": f"event: ping\ndata: \n\ndata:\n\n: ping\n\ndata: {data}\n\n",
                 "pinged": f'data: {{"jsonrpc":"2.0","id":"uuid-1","method":"ping"}}\n\ndata: {data}\n\n',
                 "batch": f'[{{"jsonrpc":"2.0","method":"notifications/x"}}, {data}]',
+                "listed": f"[{json.dumps({**message, 'error': None})}]",
+                "nulled": json.dumps({**message, "error": None}),
                 "batched": f'data: [{{"jsonrpc":"2.0","method":"notifications/x"}}, {data}]\n\n',
                 "noticed": f'data: {{"jsonrpc":"2.0","method":"notifications/x"}}\n\nevent: message\ndata:{data}\n\n',
             }[odd.form]

@@ -32,6 +32,8 @@ ODD = {
     "pinged": Oddities(form="pinged"),
     "batch": Oddities(form="batch"),
     "batched": Oddities(form="batched"),
+    "listed": Oddities(form="listed"),
+    "nulled": Oddities(form="nulled"),
     "charset": Oddities(kind="Application/JSON; charset=utf-8"),
     "slash": Oddities(path="/mcp/"),
     "get406": Oddities(of_get=406),
@@ -53,6 +55,7 @@ ODD = {
 )
 @pytest.mark.report("metoro-io/mcp-golang#90", "punkpeye/mcp-remote#215", "masumi-network/Citadel#45")
 @pytest.mark.report("punkpeye/mcp-remote#66", "XS-MLVP/UCAgent#127")
+@pytest.mark.report("gensecaihq/Wazuh-MCP-Server#59")
 async def test_servers_whose_answers_have_oddities_are_understood(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}
@@ -87,6 +90,12 @@ LOST = {
     "ok": Oddities(lost=200, lost_body=b'{"error": "Session not found"}'),
     "object": Oddities(lost=200, lost_body=b'{"error": {"message": "No valid session", "status": 404}}'),
     "unnumbered": Oddities(lost=200, lost_body=b"data: " + RPC_ERROR + b"\n\n"),
+    "away": Oddities(lost=503, lost_body=b"Service Unavailable: unknown session"),
+    "away_rpc": Oddities(lost=503, lost_body=RPC_ERROR.replace(b"Bad Request: No valid", b"Unknown")),
+    "failed": Oddities(
+        lost=500, lost_body=b'{"error": "Session not found or expired. Please reinitialize."}'
+    ),
+    "forbidden": Oddities(lost=403, lost_body=b'{"error": {"message": "Invalid session id"}}'),
 }
 
 
@@ -110,6 +119,8 @@ async def check_new_sessions(tmp_path: Path, lost: Mapping[str, Oddities]) -> No
     "modelcontextprotocol/rust-sdk#733", "diegosouzapw/OmniRoute#5957", "actionhero/keryx#503"
 )
 @pytest.mark.report("esengine/DeepSeek-Reasonix#4734")
+@pytest.mark.report("modelcontextprotocol/rust-sdk#559")
+@pytest.mark.report("markmhendrickson/neotoma#1923")
 async def test_a_call_with_a_session_that_the_server_forgot_is_made_on_a_new_one(tmp_path: Path) -> None:
     await check_new_sessions(tmp_path, LOST)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.mcp.odd_http_server import Oddities, odd_server
-from tests.mcp.plans import sent, tool, user_file
+from tests.mcp.plans import raw_server, sent, tool, user_file
 from tests.mcp.rig import echoed, running
 from tests.support.fake_provider import text, tool_call
 from tests.support.reports import reported
@@ -88,3 +89,46 @@ async def test_a_server_need_not_answer_pings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("before", ["", '{\n  "level": "info"\n}\n', "{\n", "log\n}\n"])
 async def test_messages_on_several_lines_are_read(tmp_path: Path, before: str, line_end: str) -> None:
     assert (await echoed(tmp_path, indent=2, before=before, line_end=line_end)).content == "echo {}"
+
+
+FAILED = {"code": -32000, "message": "the database is away"}
+
+
+async def test_a_failure_with_the_code_of_a_lost_connection_is_named_and_the_connection_stays(
+    tmp_path: Path,
+) -> None:
+    calls = {"echo": {"error": FAILED}, "more": {"error": {**FAILED, "data": "at 10:00"}}}
+    tools = [tool("echo"), tool("more"), tool("other")]
+    starts = tmp_path / "starts"
+    raw = raw_server(tmp_path / "plans", "raw", tools=tools, calls=calls, starts=str(starts))
+    odd = Oddities(lost=500, lost_body=json.dumps({"jsonrpc": "2.0", "id": None, "error": FAILED}).encode())
+    with odd_server(odd) as url:
+        user_file(tmp_path / "state", raw=raw, odd={"url": url})
+        named = ("raw__echo", "raw__more", "raw__other", "odd__echo", "odd__echo")
+        async with running(tmp_path, [*map(tool_call, named), text("done")]) as rig:
+            await (await rig.talk("full")).say("go")
+            said = [str(it.content) for it in rig.results()]
+    assert all("the database is away" in said[at] for at in (0, 1, 4)) and "at 10:00" in said[1], said
+    assert said[2:4] == ["other {}", "called 1"] and len(starts.read_text().split()) == 1
+
+
+NOISE = [
+    '{"level": "info", "msg": "client initialized", "time": "2026-04-17"}',
+    '{"level": "error", "error": "x", "id": 7}',
+    '{"jsonrpc": "2.0"}',
+    "[1, 2]",
+    "null",
+]
+
+
+@pytest.mark.report("kud/mcp-jenkins#6")
+async def test_lines_of_json_that_are_no_messages_are_no_fault(tmp_path: Path) -> None:
+    assert (await echoed(tmp_path, before="\n".join([*NOISE, ""]))).content == "echo {}"
+
+
+@pytest.mark.report("ThinkInAIXYZ/go-mcp#170")
+async def test_an_empty_cursor_and_flags_of_required_properties_hide_no_tool(tmp_path: Path) -> None:
+    inner = {"type": "object", "properties": {"a": {"type": "string", "required": True}}}
+    schema = {"type": "object", "properties": {"text": {"type": "string"}, "inner": inner}}
+    found = await echoed(tmp_path, tools=[tool("echo", schema=schema)], cursor="")
+    assert found.content == "echo {}"
