@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from agent_ls.patterns import regex
 
 _TOKEN = regex(r"\\[\s\S]|\[")
+_BLANK_AT_END = regex(r"(?<!\\)((?:\\\\)*)\\?([^\S ])\Z")
 _NAMED = regex(r"\[:(\w*):\]")
 _NAMES = {
     "alpha": string.ascii_letters,
@@ -31,14 +32,15 @@ MAX_SPAN = 2_000
 
 def rule_for_pathspec(line: str) -> str:
     """Return a rule without the blanks at its end, of which an escaped one stays, with `/` for `\\/`, and with classes
-    that have no escapes and names. A rule with a class that matches nothing, as `[/]`, becomes "".
+    that have no escapes and names. Only blanks are left out: pathspec would also take other white space from the end.
+    A rule with a class that matches nothing, as `[/]`, becomes "".
     """
     end = at = 0
     while at < len(line):
         step = 2 if line[at] == "\\" else 1
         end = at + step if line[at] != " " else end
         at += step
-    return _rewritten(line[:end])
+    return _BLANK_AT_END.sub(r"\1[\2]", _rewritten(line[:end]))
 
 
 def _rewritten(rule: str) -> str:
@@ -84,7 +86,8 @@ def _written_class(body: str) -> str | None:
     if not members:
         return "?" if negated else None
     if len(members) == 1 and not negated:
-        return f"\\{members.pop()}"
+        (member,) = members
+        return f"[{member}]" if member.isspace() else f"\\{member}"
     first = "]" if "]" in members else ""
     rest = "".join(sorted(members - {*_LAST, "]"}))
     return "[" + "!" * negated + first + rest + "".join(char for char in _LAST if char in members) + "]"

@@ -49,6 +49,8 @@ _MISREAD = regex(
     r"|\[(?P<one>.)-(?!(?P=one))[^]]\]",
     re.MULTILINE,
 )
+# A rule that ends with white space other than blanks, such as a tab or, as in `Icon\r`, a second carriage return.
+_WHITE_AT_END = regex(r"^(?!#)[^\n]*(?<=\S)(?! *\r?$)[^\S\n]+$", re.MULTILINE)
 _SEVERAL_PARTS = regex(r"^[^#\n]*[^\n/]/[^\n/ ]", re.MULTILINE)
 _SHOWN_AGAIN = regex(r"^!/?([^\n/]+/[^\n ][^\n]*)", re.MULTILINE)
 _ESCAPED_CLASS = regex(rf"{_OPEN_CLASS}[\\/][^\n]*\]")
@@ -290,10 +292,13 @@ def hides_too_much(rules: str, below: Sequence[str]) -> bool:
     """Return whether ripgrep may not find files because it misreads an ignore file, in a search of a folder below it.
 
     `below` has the names of the folders down to the searched one. ripgrep reads each character of a class as a member,
-    also an escape, and may not see a rule with several parts that shows files again.
+    also an escape, leaves white space out at the end of a rule, and may not see a rule with several parts that shows
+    files again.
     """
     again = (found[1].split("/") for found in _SHOWN_AGAIN.finditer(rules)) if below else ()
-    return bool(_ESCAPED_CLASS.search(rules)) or any(_may_concern(parts, below) for parts in again)
+    return bool(_ESCAPED_CLASS.search(rules) or _WHITE_AT_END.search(rules)) or any(
+        _may_concern(parts, below) for parts in again
+    )
 
 
 def _may_concern(parts: Sequence[str], below: Sequence[str]) -> bool:
@@ -310,8 +315,9 @@ def _may_concern(parts: Sequence[str], below: Sequence[str]) -> bool:
 class MisreadRules:
     """The ignore files in `root` and below that ripgrep misreads in a search of the folder `searched`.
 
-    ripgrep does not know the first rule behind a byte order mark, no escape before blanks at the end, and no escapes
-    and names in classes. It compares rules of several parts from folders above `searched` with a wrong path.
+    ripgrep does not know the first rule behind a byte order mark, no escape before blanks and no other white space at
+    the end, and no escapes and names in classes. It compares rules of several parts from folders above `searched` with
+    a wrong path.
     """
 
     tree: Tree
@@ -344,7 +350,9 @@ class MisreadRules:
     def _is_misread(self, folder: str, name: str) -> bool:
         text = self.tree.text(posixpath.join(folder, name))
         is_above = folder != self.searched and is_within(self.searched, folder, "/")
-        return bool(_MISREAD.search(text) or (is_above and _SEVERAL_PARTS.search(text)))
+        return bool(
+            _MISREAD.search(text) or _WHITE_AT_END.search(text) or (is_above and _SEVERAL_PARTS.search(text))
+        )
 
     def _is_hidden_folder(self, folder: str) -> bool:
         if folder == self.root or not is_within(folder, self.root, "/"):

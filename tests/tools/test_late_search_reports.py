@@ -118,3 +118,28 @@ async def test_flags_in_a_pattern_have_their_meaning(
     environment = LocalEnvironment(str(tmp_path), environ={}, ripgrep=ripgrep)
     found = await environment.grep(pattern, "", GrepOptions())
     assert [it.line for it in found.lines] == lines
+
+
+@PROGRAMS
+@pytest.mark.report("indexable-inc/index#1392")
+@pytest.mark.parametrize("names", ["*.nix", "**/*.nix", "**.nix", "./**/*.nix"])
+async def test_forms_of_one_filter_find_the_same(tmp_path: Path, ripgrep: str | None, names: str) -> None:
+    write(tmp_path, "sub/a.nix", "sub/deep/b.nix", "sub/c.txt", "d.nix")
+    found = await calls_in(tmp_path, ripgrep).call(GREP, pattern="needle", path="sub", glob_filter=names)
+    assert sorted(line.split(":")[0] for line in found.text.split("\n") if "needle" in line) == [
+        "sub/a.nix",
+        "sub/deep/b.nix",
+    ]
+
+
+@PROGRAMS
+@pytest.mark.report("NousResearch/hermes-agent#77890")
+@pytest.mark.report("google-gemini/gemini-cli#18092")
+async def test_alternatives_of_other_scripts_come_with_the_lines_around_them(
+    tmp_path: Path, ripgrep: str | None
+) -> None:
+    (tmp_path / "a.md").write_text("x\n语音模式-功能参考\ny\nz\n唤醒词-Wake-Word\n", "utf-8")
+    found = await calls_in(tmp_path, ripgrep).call(
+        GREP, pattern="语音模式-功能参考|唤醒词-Wake-Word", path="a.md", context_lines=1
+    )
+    assert all(word in found.text for word in ("x", "语音模式-功能参考", "y", "z", "唤醒词-Wake-Word"))
