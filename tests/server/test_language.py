@@ -111,6 +111,23 @@ async def test_rename_edits_for_another_version_of_an_open_document_raise_stale_
             await answered(version).language.rename(SPOT, "two")
 
 
+@pytest.mark.report("autozimu/LanguageClient-neovim#1055")
+@pytest.mark.parametrize("versions", [(None, None), (4, 4), (4, None), (None, 4)])
+async def test_a_file_that_is_listed_several_times_has_all_its_edits(
+    versions: tuple[int | None, ...],
+) -> None:
+    edits = [{**EDIT, "startCharacter": at, "endCharacter": at + 1, "newText": ""} for at in (1, 0)]
+    listed = [
+        {"uri": uri, "version": version, "edits": [edit]}
+        for version, edit in zip(versions, edits, strict=True)
+        for uri in ("file:///p/a.py", "file:///p/b.py")
+    ]
+    found = await Client({"documents": listed}).language.rename(SPOT, "two")
+    changes = (TextChange(0, 1, 0, 2, ""), TextChange(0, 0, 0, 1, ""))
+    opened = FileChanges("/p/a.py", changes, "one\n" if any(versions) else None)
+    assert found == [opened, FileChanges("/p/b.py", changes)]
+
+
 @pytest.mark.req("T14", "R5")
 @pytest.mark.parametrize(
     "answer",

@@ -178,3 +178,11 @@ def test_text_changes_are_applied_at_the_editors_positions(
     text: str, changes: list[TextChange], expected: str
 ) -> None:
     assert apply_text_changes(text, changes) == expected
+
+
+@pytest.mark.report("microsoft/language-server-protocol#321")
+def test_insertions_at_one_place_keep_their_order_and_precede_a_replacement() -> None:
+    first, second = TextChange(0, 1, 0, 1, "1"), TextChange(0, 1, 0, 1, "2")
+    replaced = TextChange(0, 1, 0, 2, "B")
+    for changes in ([first, second, replaced], [replaced, first, second], [first, replaced, second]):
+        assert apply_text_changes("ab\n", changes) == "a12B\n"

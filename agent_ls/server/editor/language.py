@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agent_ls.environments.errors import NoAnswerError, StaleFileError
@@ -160,10 +161,14 @@ class EditorLanguage:
                 f"The editor would also rename or create files for this change ({first}), which is not "
                 "supported: rename the files with a command, and change the names in the files with edits."
             )
-        found = [self._changes(document) for document in answer.documents if document.edits]
-        if len({file.path for file in found}) < len(found):
-            raise NoAnswerError("The editor's answer lists the same file twice.")
-        return found
+        # A file may be listed several times; all edits refer to the same text.
+        found: dict[str, FileChanges] = {}
+        for file in (self._changes(document) for document in answer.documents if document.edits):
+            if known := found.get(file.path):
+                text = known.document if file.document is None else file.document
+                file = replace(known, changes=known.changes + file.changes, document=text)
+            found[file.path] = file
+        return [*found.values()]
 
     async def problems(self, path: str) -> Sequence[FileProblems]:
         if self._client().language:
