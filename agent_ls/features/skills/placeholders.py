@@ -10,7 +10,9 @@ from agent_ls.features.skills.values import UserCommand
 from agent_ls.patterns import regex
 
 _PLACEHOLDER = regex(
-    r"(?P<code>\bawk\b[^\n']*'[^'\n]*')|\\(?P<plain>\$[1-9])|\$\d+(?:[.,]\d+|[kKmMbB]\b|[.,]\d+[kKmMbB]\b)"
+    r"(?P<code>\bawk\b[^\n']*'[^'\n]*')"
+    r"|\\(?P<plain>\$(?:[0-9@]|ARGUMENTS\b(?:\[\d\])?|\{(?:[0-9]|ARGUMENTS)(?::-[^}]*)?\}))"
+    r"|\$\d+(?:[.,]\d+|[kKmMbB]\b|[.,]\d+[kKmMbB]\b)"
     r"|\$ARGUMENTS\[(?P<index>\d)\]|\$ARGUMENTS\b|\$\{ARGUMENTS\}|(?<![\"'])\$@(?![\"'\w])"
     r"|\$(?P<number>[0-9])(?!\w)|\$\{(?P<braced>[0-9])(?::-(?P<default>[^}]*))?\}(?!\w)"
     r"|\{\{args\}\}|\$\{input:(?P<input>[^}:]*)(?::[^}]*)?\}|\$\{(?P<editor>file|selection)\}"
@@ -37,7 +39,7 @@ def insert_arguments(text: str, arguments: str, names: Sequence[str] = ()) -> st
 
     In a text with `$0` that is the first word; `$ARGUMENTS[0]` always is. `${2:-none}` has a default. `names` are the
     names of the words, for `$name`; other names have the values of words such as `NAME=value`. The words are appended
-    if the text has no placeholder. Prices (`$1.2M`), the fields of awk and `\\$1` are no placeholders.
+    if the text has no placeholder. Prices (`$1.2M`), the fields of awk, `\\$1` and `\\$ARGUMENTS` are no placeholders.
 
     A shell command in the text, for example `` !`git diff` ``, becomes a request to the model to run it, with quotes
     around the user's words. It is not run here, because the policy checks only commands that the model runs. A file

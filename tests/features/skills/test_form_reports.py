@@ -50,6 +50,10 @@ TEXTS: list[Any] = [
         "", "Wrapped with `if !` to surface it (IMP-5). It uses `find_path` per X."),
     reported("anthropics/claude-code#8406", "Explain: $ARGUMENTS", 'print("a b", \'c\') it\'s',
         'Explain: print("a b", \'c\') it\'s'),
+    reported("anomalyco/opencode#9831", r"Use \$1, \$ARGUMENTS and $1.", "x y", "Use $1, $ARGUMENTS and x."),
+    (r"\$@ \${1} \${2:-none} \${ARGUMENTS} \$ARGUMENTS[0] \$0 $ARGUMENTS", "x",
+        "$@ ${1} ${2:-none} ${ARGUMENTS} $ARGUMENTS[0] $0 x"),
+    (r"\$ARGUMENTS", "x", "$ARGUMENTS\n\nx"),
 ]  # fmt: skip
 
 
@@ -100,3 +104,23 @@ async def test_a_rule_for_paths_comes_with_a_file() -> None:
     files: dict[str, str | bytes] = {".claude/rules/x.md": '---\npaths:\n  - "src/**/*.cs"\n---\nMind it.'}
     assert await at_start(files) == [] and "Mind it." in await with_file(files, "src/a/b.cs")
     assert "Mind it." not in await with_file(files, "docs/a.cs")
+
+
+HINTED = """---
+name: s
+description: Some text. Enforces the core rule: an ADR records the decision.
+argument-hint: [action] — e.g. "list", "status"
+---
+Do $1.
+"""
+
+
+@pytest.mark.report("vercel-labs/skills#1525")
+def test_a_skill_whose_header_is_no_yaml_is_offered_with_a_warning(home: Path) -> None:
+    command(home / ".claude/skills/s/SKILL.md", HINTED)
+    loaded = load(home)
+    (found,) = loaded.found
+    assert (
+        found.description.endswith("rule: an ADR records the decision.") and read_body(found)[0] == "Do $1."
+    )
+    assert found.argument_hint.startswith("[action] — e.g.") and loaded.problems
