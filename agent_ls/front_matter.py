@@ -105,7 +105,11 @@ def _rows_alone(block: str) -> tuple[Mapping[str, object] | None, list[str]]:
             repaired.append(name)
             words = " ".join(text.split())
             is_quoted = words[:1] in ("'", '"') and words.endswith(words[:1])
-            read = {name: words.strip("\"'") if is_quoted else words}
+            if is_quoted:
+                words = words.strip("\"'")
+            elif name not in _PROSE:
+                words = words.partition(" #")[0].rstrip()
+            read = {name: words}
         rows |= read
     return rows or None, repaired
 

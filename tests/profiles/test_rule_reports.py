@@ -111,6 +111,13 @@ GLOBS: list[Any] = [
         "src/testA.component.ts",
         "app/src/testB.component.ts",
     ),
+    reported(
+        "PatrickJS/awesome-cursorrules#362",
+        "globs: **/SKILL.md",
+        "x/SKILL.md",
+        "x/OTHER.md",
+    ),
+    ("globs: **/*.ts, **/*.tsx  # code only", "x/a.tsx", "x/only"),
     ("applyTo: *.py", "deep/a.py", "a.ts"),
     ("applyTo: ./src/", "src/a.py", "lib/a.py"),
     ("applyTo: “**/*.{ts,tsx}”", "a.tsx", "a.js"),
