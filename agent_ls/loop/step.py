@@ -92,6 +92,8 @@ _CUT_WORDS = {
     "other": "The model's answer ended for an unknown reason.",
 }
 
+_WINDOW_FULL = "The model's answer was cut off because the conversation fills the model's context window."
+
 
 def next_step(at: StepState, config: SessionConfig) -> Step:
     if at.ended_by and not (at.ended_by == "completed" and at.steering):
@@ -110,6 +112,8 @@ def cut_message(finish: FinishReason) -> str:
     if finish.kind in _NATURAL:
         return ""
     words = _CUT_WORDS[finish.kind]
+    if finish.kind == "length" and "context" in finish.raw:
+        words = _WINDOW_FULL
     raw = to_display_line(finish.raw) if finish.kind in ("error", "other") else ""
     return f"{words[:-1]} ({raw})." if raw else words
 

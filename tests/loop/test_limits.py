@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent_ls.llm.requests import FinishKind, Usage
+from agent_ls.llm.requests import FinishKind, FinishReason, Usage
 from agent_ls.loop.config import SessionConfig
 from agent_ls.loop.events.types import EndReason, Error, LoopDetection, ProcessingEnd, TurnLimit, Warning
+from agent_ls.loop.step import cut_message
 from agent_ls.loop.turns import SteeringTurn, ToolResultsTurn
 from tests.support.fake_provider import FakeProvider, Gate, end, problem_of, text, tool_call
 from tests.support.sessions import profile, running_session, tool
@@ -182,3 +183,10 @@ async def test_a_limit_raised_during_a_turn_applies_from_the_next_round() -> Non
         gate.open()
         await b.idle()
     assert [event.count for event in b.recorder.of(TurnLimit)] == [2]
+
+
+@pytest.mark.report("turnstonelabs/turnstone#1162")
+@pytest.mark.parametrize("raw", ["model_context_window_exceeded", "context_window_exceeded"])
+def test_an_answer_that_fills_the_context_is_not_told_as_one_at_the_output_limit(raw: str) -> None:
+    assert "context" in cut_message(FinishReason("length", raw))
+    assert "context" not in cut_message(FinishReason("length", "max_tokens"))
