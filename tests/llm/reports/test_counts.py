@@ -40,6 +40,13 @@ CHAT: list[Any] = [
         {"prompt_tokens": 1000, "completion_tokens": 5, "prompt_cache_hit_tokens": 900,
             "prompt_cache_miss_tokens": 100},
         (1000, 5, 900)),
+    reported("earendil-works/pi#2048",
+        {"prompt_tokens": 3000, "completion_tokens": 1200, "total_tokens": 13_652,
+            "prompt_tokens_details": {"cached_tokens": 9452}}, (12_452, 1200, 9452)),
+    pytest.param(
+        {"prompt_tokens": 30, "completion_tokens": 2, "total_tokens": 52,
+            "prompt_tokens_details": {"cached_tokens": 20}},
+        (50, 2, 20), id="the cached part beside the prompt"),
     ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 8, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 8)),
     ({"prompt_tokens": 9, "cached_tokens": 7, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 7)),
     ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}, (9, 0, 0)),

@@ -90,8 +90,11 @@ def usage(wire: JsonObject) -> Usage:
     reasoning = count_at(made, "reasoning_tokens")
     if reasoning and prompt + output + reasoning == count_at(wire, "total_tokens"):
         output += reasoning  # xAI
+    cached = (read or 0) + (written or 0)
+    if cached and prompt + cached + output == count_at(wire, "total_tokens"):
+        prompt += cached  # some models of OpenRouter: what was not cached
     return Usage(
-        input_tokens=max(prompt, (read or 0) + (written or 0)),
+        input_tokens=max(prompt, cached),
         output_tokens=output,
         reasoning_tokens=reasoning if reasoning is None else min(reasoning, output),
         cache_read_tokens=read,
