@@ -100,6 +100,7 @@ PLACES: list[Any] = [
     (FILES, fail),
     (FILES, nothing),
     reported("getpaseo/paseo#2012", {**FILES, "terminal": True}, refuse),
+    reported("MoonshotAI/kimi-cli#2113", {"terminal": True}, refuse),
 ]  # fmt: skip
 
 

@@ -109,3 +109,41 @@ async def test_another_version_is_answered_with_the_own_one(project: Path, versi
     async with acp_client(project, is_schema_checked=False) as client:
         result = await client.request("initialize", protocolVersion=version, clientCapabilities={})
         assert result["protocolVersion"] == 1
+
+
+LONG = "cat > made.txt <<'EOF'\n" + 'a line with `marks` and "quotes"\n' * 40 + "EOF\nmake all"
+
+
+@pytest.mark.report("zed-industries/zed#62858")
+@pytest.mark.report("gptme/gptme#1438")
+@pytest.mark.parametrize("name", ["", "zed"])
+async def test_options_are_short_lines_and_commands_have_no_slash(project: Path, name: str) -> None:
+    with AnthropicServer([[ToolCall("shell", {"command": LONG})], "Done."]) as server:
+        async with acp_ready(project, server, name=name) as client:
+            session_id = await client.new_session()
+            await client.prompt(session_id)
+            (asked,) = client.asked("session/request_permission")
+            texts = [asked["toolCall"]["title"], *(it["name"] for it in asked["options"])]
+            assert all(len(text) <= 120 and "\n" not in text for text in texts)
+            (update,) = client.of_kind("available_commands_update")
+            names = [it["name"] for it in update["availableCommands"]]
+            assert "compact" in names and not any(it.startswith("/") for it in names)
+
+
+@pytest.mark.report("topcheer/ggcode#1145")
+async def test_a_stricter_mode_holds_from_the_next_call_on(project: Path) -> None:
+    script = [
+        [ToolCall("shell", {"command": f"touch {it}"})] if it else "Done." for it in ("one", "", "two", "")
+    ]
+    with AnthropicServer(script) as server:
+        async with acp_session(project, server, permission="reject_once") as (client, session_id):
+            mode = {"sessionId": session_id, "configId": "mode"}
+            await client.request("session/set_config_option", **mode, value="full")
+            await client.prompt(session_id)
+            await client.request("session/set_config_option", **mode, value="ask")
+            await client.prompt(session_id)
+            wrong = ({"value": "supervised"}, {"value": "ask", "sessionId": "none"})
+            for change in wrong:
+                await client.refused("session/set_config_option", **mode | change)
+            assert len(client.asked("session/request_permission")) == 1
+    assert (project / "one").exists() and not (project / "two").exists()

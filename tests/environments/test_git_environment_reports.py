@@ -31,6 +31,24 @@ async def test_commands_use_the_repository_of_their_folder_also_below_a_hook(
     assert output.startswith(f"project\n{project}\n")
 
 
+@pytest.mark.report("MFlowCode/MFC#1776")
+async def test_commands_in_a_linked_worktree_use_its_own_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, project = tmp_path / "main", tmp_path / "project"
+    main.mkdir()
+    run_git(main, "init", "-q")
+    run_git(main, "-c", "user.name=a", "-c", "user.email=b", "commit", "-q", "--allow-empty", "-m", "x")
+    run_git(main, "worktree", "add", "-q", "-b", "side", str(project))
+    for folder in (main, project):
+        (folder / f"{folder.name}.txt").write_text("x")
+        run_git(folder, "add", ".")
+    monkeypatch.setenv("GIT_DIR", str(main / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(main / ".git" / "index"))
+    (output,) = await read_by_model(tmp_path, shell("git ls-files; git branch --show-current"))
+    assert output.startswith("project.txt\nside\n")
+
+
 async def test_variables_of_the_own_repository_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,7 +110,14 @@ def arrow_in_the_old_name(work: Path) -> None:
     git(work, "mv", "a -> b.txt", "plain.txt")
 
 
+def renamed_and_another(work: Path) -> None:
+    git(work, "mv", "long.txt", "new name.txt")
+    (work / "a.txt").write_text("one\nCHANGED\n")
+    git(work, "add", "-A")
+
+
 STATES: list[Any] = [
+    reported("dxos/dxos#11230", renamed_and_another, 2, "rename to new name.txt", id="a rename and a change"),
     reported("git-town/git-town#4878", copied, 2, "copy.txt", id="copies"),
     reported("muxy-app/muxy#122", renamed_unstaged, 1, "new.txt", id="a rename that is not staged"),
     reported("cfal/garcon#680", became_a_link, 1, "120000", id="a link in place of a file"),

@@ -288,6 +288,7 @@ async def test_a_sensitive_file_is_not_applied_without_an_approval(tmp_path: Pat
         assert [it.state for it in files] == ["left"]
 
 
+@pytest.mark.report("openai/codex#42708")
 async def test_a_worktree_session_without_a_usable_repository_is_refused_and_stores_nothing(
     tmp_path: Path,
 ) -> None:

@@ -79,3 +79,11 @@ def test_the_keys_of_cells_and_of_the_file_keep_their_order(keys: tuple[str, ...
         {"nbformat_minor": 5, "nbformat": 4, "metadata": {"z": 1, "a": 2}, "cells": cells}, indent=1
     )
     assert replaced(text, 1, "c") == text.replace('"source": "b"', '"source": "c"')
+
+
+@pytest.mark.report("jsboige/CoursIA#5028")
+def test_lines_without_ends_are_shown_as_they_run_and_stay() -> None:
+    joined = cell(["# note", "x = 1"], id="a")
+    text = json.dumps(notebook(joined, cell("y", id="b")))
+    assert "# notex = 1" in render_notebook(parse_notebook(text), "n.ipynb")
+    assert json.loads(replaced(text, 1, "z"))["cells"][0] == joined

@@ -179,3 +179,30 @@ async def test_a_cell_of_odd_form_can_be_read_and_edited_and_is_else_left_alone(
         sources(document)[1].replace("\r", "") == "x\ny"
         and document["cells"][1]["metadata"] == odd["metadata"]
     )
+
+
+BROKEN = (
+    '{"cells": [{"cell_type": "code", "source": "a"}], "metadata": {}, "nbformat": 4 "nbformat_minor": 5}'
+)
+
+
+@pytest.mark.report("BaseIntelligence/bounty-challenge#24867")
+@pytest.mark.parametrize("text", [BROKEN, '<<<<<<< HEAD\n{"cells": []}\n', "{"])
+async def test_a_notebook_that_cannot_be_read_stays_as_it_is(text: str) -> None:
+    calls = ToolCalls(MemoryEnvironment({"n.ipynb": text.encode()}))
+    with pytest.raises(ToolError):
+        await calls.call(READ_FILE, file_path="n.ipynb")
+    with pytest.raises(ToolError):
+        await calls.call(EDIT_NOTEBOOK, file_path="n.ipynb", action="replace", cell="1", source="b")
+    assert calls.text("n.ipynb") == text
+
+
+@pytest.mark.report("datalayer/jupyter-mcp-server#293")
+@pytest.mark.parametrize("number", ["-1", "-7", "0", "3", -1])
+async def test_a_number_of_no_cell_deletes_nothing(number: str | int) -> None:
+    text = json.dumps(notebook(cell("a"), cell("b")))
+    calls = ToolCalls(MemoryEnvironment({"n.ipynb": text.encode()}))
+    await calls.call(READ_FILE, file_path="n.ipynb")
+    with pytest.raises(ToolError):
+        await calls.call(EDIT_NOTEBOOK, file_path="n.ipynb", action="delete", cell=number)
+    assert calls.text("n.ipynb") == text

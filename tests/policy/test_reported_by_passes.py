@@ -147,6 +147,28 @@ RULES = frozenset(
             "find . -exec rm {} +",
             marks=pytest.mark.report("yonatangross/orchestkit#4216"),
         ),
+        reported(
+            "Gitlawb/openclaude#1111",
+            "FOO[$(rm x)]=1 echo hi",
+        ),
+        "FOO[`rm x`]=1; echo hi",
+        "[ 'a[$(rm x)]' -eq 1 ]",
+        "echo $((a[$(rm x)]))",
+        reported(
+            "bigduu/Bamboo-agent#584",
+            'trap "$(echo cm0gLXJmIC8=|base64 -d)" EXIT',
+        ),
+        "for f in x; do rm x; done",
+        "! rm x",
+        "case 1 in 1) rm x;; esac",
+        'trap "rm x" EXIT',
+        reported(
+            "Hmbown/Codewhale#5161",
+            "ls & rm x",
+        ),
+        "(rm x)",
+        "{ rm x; }",
+        "$(rm x)",
     ],
 )
 def test_a_reported_by_pass_needs_approval_also_with_rules(line: str) -> None:

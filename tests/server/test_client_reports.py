@@ -102,6 +102,11 @@ INITIALIZE = [
         id="no folder",
     ),
     reported(
+        "mathworks/MATLAB-language-server#70",
+        {"capabilities": {"workspace": {"workspaceFolders": True}}, "rootUri": "file:///nowhere"},
+        id="folders that cannot be asked for",
+    ),
+    reported(
         "fwcd/kotlin-language-server#277",
         {"workspaceFolders": None, "rootUri": "file:///nowhere/at/all"},
         id="null folders",

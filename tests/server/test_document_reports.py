@@ -21,6 +21,12 @@ URIS = [
         id="encoded colon",
     ),
     reported("marimo-team/marimo-lsp#441", "file:///c%3A/p/a.ipynb", "file:///c:/p/a.ipynb", id="notebook"),
+    reported(
+        "nickbattle/vdmj#54",
+        "file:/p/a%20b.py",
+        "file:///p/a b.py",
+        id="one slash",
+    ),
     reported("mattn/efm-langserver#312", "file:///p/%C3%A9.py", "file:///p/é.py", id="other encoding"),
 ]
 

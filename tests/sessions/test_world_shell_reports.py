@@ -22,6 +22,14 @@ RUNS: list[Any] = [
         Run("timeout 3 cat", ("(no output)",)),
     ),
     reported(
+        "anthropics/claude-code#84424",
+        Run('basename "a <b" && cat; echo end', ("a <b", "end")),
+    ),
+    Run(
+        "cat <<EOF\nhi\nEOF\ncat; while read l; do echo $l; cat; done < <(echo a); cat; echo end",
+        ("hi", "a", "end"),
+    ),
+    reported(
         "savvagent/light-factory#19",
         Run(
             f"git init -q . && {COMMIT} >/dev/null 2>&1; git log -1 2>/dev/null",

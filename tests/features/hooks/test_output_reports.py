@@ -24,6 +24,8 @@ CONTEXTS: list[Any] = [
     reported("QwenLM/qwen-code#2815", "PostToolUse", CONTEXT % "PostToolUse" + "; echo no >&2; exit 2"),
     reported("QwenLM/qwen-code#11612", "SessionStart", "echo CANARY"),
     reported("Digital-Process-Tools/claude-remember#451", "UserPromptSubmit", "echo '[10:54 CEST -- CANARY]'"),
+    reported("anthropics/claude-code#41868", "PreToolUse",
+        "echo '{\"hookSpecificOutput\": {\"additionalContext\": \"CANARY\"}}'"),
     ("PostToolUse", "echo '{\"additionalContext\": \"CANARY\"}'; exit 2"),
     ("PreToolUse", CONTEXT % "PreToolUse" + "; echo no >&2; exit 2"),
     ("UserPromptSubmit", "printf '\\xef\\xbb\\xbfCANARY\\r\\n'"),
@@ -120,3 +122,10 @@ async def test_a_hook_for_subagents_runs_when_one_begins(
     begin = call("spawn_agent", task=task)
     *_, written = await play(tmp_path, monkeypatch, CLAUDE, hooks, begin)
     assert written == log
+
+
+@pytest.mark.report("terrylica/cc-skills#109")
+@pytest.mark.parametrize(("written", "seconds"), [(65, 65), (65_000, 65), (600_000, 600), (0, 30), ("x", 30)])
+def test_a_limit_in_milliseconds_is_read_as_one(tmp_path: Path, written: Any, seconds: int) -> None:
+    (hook,) = hooks_in(tmp_path, {"hooks": {"Stop": [{"hooks": [{**HOOK, "timeout": written}]}]}}).hooks
+    assert hook.timeout_s == seconds

@@ -17,6 +17,7 @@ from agent_ls.llm.messages import (
     TextPart,
     ToolCallPart,
     ToolResultPart,
+    system,
     tool_results,
     user,
 )
@@ -266,3 +267,20 @@ def test_reasoning_tokens_are_estimated_if_the_service_reports_none() -> None:
     assert isinstance(response.message.parts[0], ReasoningPart)
     told = answer(*block(0, thinking), *end(output_tokens=150, output_tokens_details={"thinking_tokens": 7}))
     assert told.usage.reasoning_tokens == 7
+
+
+@pytest.mark.report("laravel/ai#881")
+def test_a_refusal_after_a_call_is_no_normal_end() -> None:
+    response = answer(*block(0, USE), *end("refusal"))
+    assert (response.finish_reason.kind, len(response.tool_calls)) == ("content_filter", 1)
+
+
+@pytest.mark.report("Bike4Mind/bike4mind#2127")
+@pytest.mark.parametrize("rounds", [0, 1, 12])
+def test_a_request_never_has_more_than_four_marks_for_the_cache(rounds: int) -> None:
+    talk = [user("hi")]
+    for number in range(rounds):
+        call = ToolCallPart(f"c{number}", "f", "{}")
+        talk += [Message(Role.ASSISTANT, (call,)), tool_results([ToolResultPart(call.id, "f", "x")])]
+    request = Request("claude-opus-4-7", (system("s"), *talk), tools=TOOLS, cache_key="k")
+    assert 1 <= ANTHROPIC.encode(request, stream=True).content.count(b"cache_control") <= 4

@@ -173,14 +173,19 @@ def test_refusals_of_servers_have_their_kind(
 
 
 @pytest.mark.report("charmbracelet/crush#279", "NousResearch/hermes-agent#20154")
-def test_an_answer_stands_between_results_and_the_next_message() -> None:
+@pytest.mark.report("LibreChat-AI/agents#344")
+@pytest.mark.parametrize("seen", [False, True])
+def test_an_answer_comes_between_results_and_the_next_message(seen: bool) -> None:
     raw = json.dumps(
         {"object": "error", "message": "Unexpected role 'user' after role 'tool'", "code": "3230"}
     )
     error = {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}
-    sent = replayed(codec("openrouter"), Request("m", (*PARALLEL, user("more")), tools=TOOLS), 400, error)
+    shown = ToolResultPart("c2", "read", "r2", images=(ImagePart(b"x", media_type="image/png"),))
+    more = tool_results([*PARALLEL[-1].parts[:-1], shown]) if seen else user("more")  # type: ignore[list-item]
+    talk = (*PARALLEL[:-1], more) if seen else (*PARALLEL, more)
+    sent = replayed(codec("openrouter"), Request("m", talk, tools=TOOLS), 400, error)
     roles = [item["role"] for item in sent["messages"]]
-    assert ("tool", "user") not in itertools.pairwise(roles)
+    assert ("tool", "user") not in itertools.pairwise(roles) and roles[-1] == "user"
 
 
 NONE: Any = None

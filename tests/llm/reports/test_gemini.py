@@ -13,6 +13,7 @@ from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, t
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Request, Response, ToolDefinition
 from agent_ls.loop.model.recovery import refuses_reasoning
+from agent_ls.mcp.schemas import provider_schema
 from tests.llm.providers.test_gemini_stream import chunk, wire
 from tests.support.codec_runs import GEMINI, body_of, response_of
 from tests.support.reports import reported
@@ -250,3 +251,52 @@ def test_an_array_of_chunks_instead_of_events_is_read(ending: str) -> None:
     chunks = [chunk({"text": "H"}), chunk({"text": "i"}), chunk(finish="STOP")]
     body = "[" + ",\r\n".join(json.dumps(item) for item in chunks) + "]" + ending
     assert GEMINI.decode(ASK, ReplyHead(200), body.encode()).text == "Hi"
+
+
+SHARED: list[Any] = [
+    reported(
+        "DEEIX-AI/DEEIX-Chat#546",
+        {"headers": {"type": "object", "properties": {"k": {"type": "string"}}},
+            "x": {"type": "array", "items": {"$ref": "#/properties/headers"}}},
+        {}),
+    reported(
+        "google-gemini/gemini-cli#13326",
+        {"x": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}}},
+        {"A": {"type": "object", "properties": {"n": {"type": "string"}}},
+            "B": {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("properties", "definitions"), SHARED)
+def test_shared_definitions_of_a_server_are_written_out(properties: Any, definitions: Any) -> None:
+    schema = provider_schema({"type": "object", "properties": properties, "$defs": definitions})
+    request = Request("gemini-4-argon", (user("hi"),), tools=(ToolDefinition("f", "", schema),))
+    sent = body_of(GEMINI.encode(request, stream=True))["tools"][0]["functionDeclarations"][0]
+    assert "$ref" not in json.dumps(sent) and "$defs" not in json.dumps(sent)
+    assert "properties" in json.dumps(sent["parameters"]["properties"]["x"]["items"])
+
+
+@pytest.mark.report("musistudio/claude-code-router#1275")
+def test_a_signature_after_the_text_makes_no_thought_and_is_sent_back() -> None:
+    response = answer(
+        chunk({"text": "Hel"}),
+        chunk({"text": "lo"}),
+        chunk({"text": "", "thoughtSignature": "s"}, finish="STOP"),
+    )
+    assert (response.text, response.message.reasoning) == ("Hello", "")
+    request = Request("gemini-4-argon", (user("hi"), response.message, user("more")))
+    assert '"thoughtSignature": "s"' in json.dumps(
+        body_of(GEMINI.encode(request, stream=True))["contents"][1]
+    )
+
+
+@pytest.mark.report("router-for-me/CLIProxyAPI#5199")
+def test_results_in_another_order_belong_to_their_calls() -> None:
+    response = answer(
+        *(chunk({"functionCall": {"name": "f", "args": {}, "id": it}}) for it in "abc"), chunk(finish="STOP")
+    )
+    results = tool_results([ToolResultPart(it, "f", f"of {it}") for it in "cab"])
+    request = Request("gemini-4-argon", (user("hi"), response.message, results))
+    parts = body_of(GEMINI.encode(request, stream=True))["contents"][2]["parts"]
+    found = [(it["functionResponse"]["id"], it["functionResponse"]["response"]["output"]) for it in parts]
+    assert found == [("a", "of a"), ("b", "of b"), ("c", "of c")]

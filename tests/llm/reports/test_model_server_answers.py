@@ -10,6 +10,7 @@ import pytest
 from agent_ls.llm import errors as e
 from agent_ls.llm.messages import user
 from agent_ls.llm.providers.base import Codec
+from agent_ls.llm.providers.wire_json import parse_object
 from agent_ls.llm.requests import Request, Response
 from tests.llm.providers.test_anthropic_stream import block, end, sse as anthropic_sse, start, text_block
 from tests.llm.providers.test_chat_stream import wire
@@ -68,6 +69,8 @@ ANSWERS: list[Any] = [
     reported("LibreChat-AI/agents#260", lambda: answer(call_piece(0, "a", "read", '{"a"'),
         call_piece(0, "a", None, ": 1}"), call_piece(0, "b", "list", '{"b"'), call_piece(0, "b", None, ": 2}"), ENDS),
         ("", BOTH)),
+    reported("openclaw/openclaw#97994", lambda: answer(call_piece(0, "a", "read", ""),
+        call_piece(0, None, None, '{"a"'), call_piece(0, None, None, ": 1}")), ("", BOTH[:1])),
     reported("diegosouzapw/OmniRoute#7800", lambda: answer(piece(content="hi")), ("hi", [])),
     reported("elizaOS/eliza#30904", lambda: raw_answer(raw_text(r"a \ud83d"), raw_text(r"\ude00 b"), STOP),
         ("a \U0001f600 b", [])),
@@ -128,6 +131,12 @@ def test_the_output_limit_of_a_response_is_told() -> None:
 @pytest.mark.report("NousResearch/hermes-agent#109324")
 def test_malformed_arguments_stay_as_they_are() -> None:
     assert used("tool_use", '{"a": "b', '"c}').tool_calls[0].arguments == '{"a": "b"c}'
+
+
+@pytest.mark.report("vllm-project/vllm#53270")
+def test_arguments_of_a_cut_call_are_not_completed() -> None:
+    (call,) = answer(call_piece(0, "a", "read", '{"path": "x", "content": "y'), ENDS).tool_calls
+    assert parse_object(call.arguments) is None
 
 
 @pytest.mark.report("use-brian/use-brian#258")

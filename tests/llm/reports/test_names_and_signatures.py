@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.llm.catalog import capabilities_lookup
-from agent_ls.llm.messages import ReasoningPart, user
+from agent_ls.llm.messages import ReasoningPart, ToolResultPart, tool_results, user
 from agent_ls.llm.providers.anthropic import AnthropicCodec
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.requests import Request, Response, ToolDefinition
@@ -18,7 +18,7 @@ from tests.llm.reports.chat import answer as chat_answer
 from tests.llm.reports.test_broken_streams import ENDS, call_piece, piece, said
 from tests.llm.reports.test_gemini import answer as gemini_answer
 from tests.llm.reports.test_responses import answer as responses_answer
-from tests.support.codec_runs import body_of
+from tests.support.codec_runs import CHAT, body_of
 from tests.support.reports import reported
 
 STOPS = {"choices": [{"index": 0, "delta": {"tool_calls": []}, "finish_reason": "stop"}]}
@@ -138,3 +138,20 @@ def test_a_call_keeps_the_signature_that_it_came_with() -> None:
     response = gemini_answer(chunk({**call, "thoughtSignature": "c2ln"}), chunk(finish="STOP"))
     assert [(it.name, json.loads(it.arguments)) for it in response.tool_calls] == [("f", {"a": 1})]
     assert "c2ln" in repr(response.message)
+
+
+DETAIL = {"type": "reasoning.text", "index": 0, "format": "anthropic-claude-v1"}
+
+
+@pytest.mark.report("Kilo-Org/kilo#303")
+def test_thoughts_before_two_calls_are_sent_back_once_and_whole() -> None:
+    pieces: Any = [{**DETAIL, "text": "al"}, {**DETAIL, "text": "pha"}, {**DETAIL, "signature": "S1"}]
+    calls = (call_piece(0, "a", "read", "{}"), call_piece(1, "b", "list", "{}"))
+    response = chat_answer(
+        *(piece(reasoning_details=[it]) for it in pieces), *calls, ENDS, provider="openrouter"
+    )
+    results = tool_results([ToolResultPart("a", "read", "x"), ToolResultPart("b", "list", "y")])
+    ask = Request(response.model or "m", (user("hi"), response.message, results))
+    sent = body_of(CHAT.encode(ask, stream=True))["messages"]
+    assert sent[1]["reasoning_details"] == [{**DETAIL, "text": "alpha", "signature": "S1"}]
+    assert json.dumps(sent).count("S1") == 1

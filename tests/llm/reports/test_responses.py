@@ -10,7 +10,7 @@ import pytest
 
 from agent_ls.llm import errors as e
 from agent_ls.llm.catalog import capabilities_lookup
-from agent_ls.llm.messages import user
+from agent_ls.llm.messages import Message, Origin, Role, ToolCallPart, ToolResultPart, tool_results, user
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response, ToolDefinition
@@ -319,3 +319,51 @@ def test_a_call_that_is_cut_by_the_output_limit_is_not_run() -> None:
     events = [CREATED, added(0, {**CALL, "arguments": ""}), done(0, cut)]
     response = answer(*events, final("incomplete", incomplete_details={"reason": "max_output_tokens"}))
     assert not response.tool_calls and response.finish_reason.kind == "length"
+
+
+THOUGHTS = {"id": "rs_1", "type": "reasoning", "summary": []}
+
+
+@pytest.mark.report("lsdefine/GenericAgent#718")
+@pytest.mark.parametrize("output", [[THOUGHTS], []])
+def test_an_answer_that_was_cut_while_it_thought_is_cut_at_its_limit(output: list[Any]) -> None:
+    counts = {"input_tokens": 5, "output_tokens": 100, "output_tokens_details": {"reasoning_tokens": 100}}
+    cut = final("incomplete", incomplete_details={"reason": "max_output_tokens"}, output=output, usage=counts)
+    response = answer(CREATED, added(0, THOUGHTS), done(0, THOUGHTS), cut)
+    assert (response.finish_reason.kind, response.text) == ("length", "")
+    assert (response.usage.input_tokens, response.usage.reasoning_tokens) == (5, 100)
+
+
+@pytest.mark.report("code-yeongyu/senpi#271")
+def test_calls_of_another_provider_have_no_ids_of_items() -> None:
+    ids = ("custom", "toolu_1", "call_1|custom")
+    calls = tuple(ToolCallPart(it, "f", "{}", Origin("other", "m", {"id": it})) for it in ids)
+    results = tool_results([ToolResultPart(it, "f", "x") for it in ids])
+    request = Request("m", (user("hi"), Message(Role.ASSISTANT, calls), results))
+    sent = body_of(OPENAI.encode(request, stream=True))["input"][1:]
+    assert not any("id" in it for it in sent)
+    made, answered = sent[: len(ids)], sent[len(ids) :]
+    assert [it["call_id"] for it in made] == [it["call_id"] for it in answered]
+
+
+EARLY = {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0}
+WHOLE = {**MESSAGE, "content": [{"type": "output_text", "text": "hello", "annotations": []}]}
+
+
+@pytest.mark.report("SaladDay/cc-switch-cli#387")
+@pytest.mark.parametrize("announced", [1, 2, 3, None])
+def test_text_before_its_item_is_read_once(announced: int | None) -> None:
+    events = [CREATED, {**EARLY, "delta": "hel"}, {**EARLY, "delta": "lo"}]
+    if announced is not None:
+        events.insert(announced + 1, added(0, MESSAGE))
+        events.append(done(0, WHOLE))
+    assert answer(*events, final(output=[WHOLE] if announced else [])).text == "hello"
+
+
+@pytest.mark.report("GaussianGuaicai/Codex-For-Copilot#83")
+def test_a_limit_in_a_stream_is_tried_again_after_the_time_that_it_names() -> None:
+    words = "Rate limit reached for gpt-5.1. Please try again in 1.5s."
+    failed = {"id": "r", "status": "failed", "error": {"code": "rate_limit_exceeded", "message": words}}
+    with pytest.raises(e.RateLimitError) as raised:
+        answer(CREATED, {"type": "response.failed", "response": failed})
+    assert (raised.value.retryable, raised.value.retry_after_s) == (True, 1.5)

@@ -39,6 +39,16 @@ REUSED: list[Any] = [
         ],
         ("hm", [("f", {"a": 1})]),
     ),
+    reported(
+        "xemantic/anthropic-sdk-kotlin#147",
+        [
+            TEXT,
+            add(0, "text_delta", text="hm"),
+            begin(1, type="tool_use", id="a", name="f", input={}),
+            add(1, "input_json_delta", partial_json='{"a":1}'),
+        ],
+        ("hm", [("f", {"a": 1})]),
+    ),
     pytest.param(
         [
             TEXT,
