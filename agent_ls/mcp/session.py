@@ -112,6 +112,9 @@ class _ListFilter:
     def remove_invalid(self, message: Any) -> None:
         if isinstance(message, dict) and "result" in message:
             message["result"] = as_result(message["result"])
+        error = message.get("error") if isinstance(message, dict) else None
+        if isinstance(error, dict) and error.get("code") == types.CONNECTION_CLOSED:
+            error["code"] = types.INTERNAL_ERROR  # the connection has not ended: the server has just answered
         method, params, result = (
             message.get(name) if isinstance(message, dict) else getattr(message, name, None)
             for name in ("method", "params", "result")

@@ -97,19 +97,21 @@ FAILED = {"code": -32000, "message": "the database is away"}
 async def test_a_failure_with_the_code_of_a_lost_connection_is_named_and_the_connection_stays(
     tmp_path: Path,
 ) -> None:
-    calls = {"echo": {"error": FAILED}, "more": {"error": {**FAILED, "data": "at 10:00"}}}
-    tools = [tool("echo"), tool("more"), tool("other")]
+    passed_on = {"code": -32000, "message": "Connection closed"}
+    errors = {"echo": FAILED, "more": {**FAILED, "data": "at 10:00"}, "last": passed_on}
+    calls = {name: {"error": error} for name, error in errors.items()}
+    tools = [tool(name) for name in (*errors, "other")]
     starts = tmp_path / "starts"
     raw = raw_server(tmp_path / "plans", "raw", tools=tools, calls=calls, starts=str(starts))
     odd = Oddities(lost=500, lost_body=json.dumps({"jsonrpc": "2.0", "id": None, "error": FAILED}).encode())
     with odd_server(odd) as url:
         user_file(tmp_path / "state", raw=raw, odd={"url": url})
-        named = ("raw__echo", "raw__more", "raw__other", "odd__echo", "odd__echo")
+        named = ("raw__echo", "raw__more", "raw__last", "raw__other", "odd__echo", "odd__echo")
         async with running(tmp_path, [*map(tool_call, named), text("done")]) as rig:
             await (await rig.talk("full")).say("go")
             said = [str(it.content) for it in rig.results()]
-    assert all("the database is away" in said[at] for at in (0, 1, 4)) and "at 10:00" in said[1], said
-    assert said[2:4] == ["other {}", "called 1"] and len(starts.read_text().split()) == 1
+    assert all("the database is away" in said[at] for at in (0, 1, 5)) and "at 10:00" in said[1], said
+    assert said[3:5] == ["other {}", "called 1"] and len(starts.read_text().split()) == 1
 
 
 NOISE = [
