@@ -20,6 +20,7 @@ from agent_ls.llm.messages import (
 from agent_ls.llm.requests import Response
 from agent_ls.llm.stream import (
     OpaqueItem,
+    ProviderEvent,
     ReasoningDelta,
     ReasoningEnd,
     ReasoningStart,
@@ -29,7 +30,9 @@ from agent_ls.llm.stream import (
     TextDelta,
     TextEnd,
     TextStart,
+    ToolCallDelta,
     ToolCallEnd,
+    ToolCallStart,
 )
 
 _Open: TypeAlias = tuple[type[TextPart] | type[ReasoningPart], list[str]]
@@ -60,6 +63,7 @@ class Accumulator:
         self._response_id = ""
         self._open: dict[int, _Open] = {}
         self._parts: dict[int, ContentPart] = {}
+        self._cut: dict[int, tuple[ToolCallStart, list[str]]] = {}  # calls that have not ended
         self._finish: StreamFinish | None = None
 
     def feed(self, event: StreamEvent) -> None:
@@ -82,12 +86,15 @@ class Accumulator:
                 | OpaqueItem(index, part)
             ):
                 self._end(index, part)
+            case ToolCallStart(index):
+                self._cut[index] = (event, [])
+            case ToolCallDelta(index, text):
+                if index in self._cut:
+                    self._cut[index][1].append(text)
             case StreamFinish():
                 self._finish = event
-            case _:
-                # Deltas of tool calls are ignored, because the end event of a call repeats them. Provider events
-                # have no content of the answer.
-                pass
+            case ProviderEvent():
+                pass  # has no content of the answer
 
     @property
     def message(self) -> Message:
@@ -117,10 +124,17 @@ class Accumulator:
             warnings=self._finish.warnings,
             rate_limit=self._finish.rate_limit,
             raw=self._finish.raw,
+            cut_calls=self._cut_calls,
         )
 
     def _end(
         self, index: int, part: TextPart | ReasoningPart | ToolCallPart | OpaquePart | SearchPart
     ) -> None:
         self._open.pop(index, None)
+        self._cut.pop(index, None)
         self._parts[index] = part
+
+    @property
+    def _cut_calls(self) -> tuple[ToolCallPart, ...]:
+        begun = ((start, "".join(pieces)) for start, pieces in self._cut.values() if start.name)
+        return tuple(ToolCallPart(start.id, start.name, text) for start, text in begun)

@@ -224,7 +224,8 @@ class RateLimit:
 class Response:
     """The complete answer. The parts of the assistant message `message` keep the provider's order and origins.
 
-    `raw` is the provider's final body; empty for a stream without such a body.
+    `raw` is the provider's final body; empty for a stream without such a body. `cut_calls` are calls that the model
+    began and did not finish: they are not in the message, and their arguments are no complete JSON.
     """
 
     id: str
@@ -236,6 +237,7 @@ class Response:
     warnings: tuple[str, ...] = ()
     rate_limit: RateLimit | None = None
     raw: JsonObject = field(default_factory=dict)
+    cut_calls: tuple[ToolCallPart, ...] = ()
 
     @property
     def text(self) -> str:

@@ -3,7 +3,8 @@
 Every part has an `index`, which is unique in the response and increases in the order in which parts start. A part
 has one start event, deltas, and one end event; parts never nest. The end event has the complete part (with its
 `origin`), so a consumer may ignore deltas. Only a truncated tool call (the output limit was reached inside the
-arguments) has no end event: it is not part of the answer, and StreamFinish.warnings reports it. The last event of a
+arguments) has a start event and no end event: it is not part of the answer, and StreamFinish.warnings reports it.
+The agent loop keeps it as a call that was not run. The last event of a
 successful stream is `StreamFinish`. If the provider's terminal event is missing, the codec raises StreamError.
 """
 
@@ -144,6 +145,9 @@ def replay_as_stream(response: Response) -> Iterator[StreamEvent]:
                 yield OpaqueItem(index, part)
             case _:
                 pass  # other parts do not occur in an answer
+    for index, call in enumerate(response.cut_calls, len(response.message.parts)):
+        yield ToolCallStart(index, call.id, call.name)
+        yield from (ToolCallDelta(index, call.arguments),) if call.arguments else ()
     yield StreamFinish(
         response.finish_reason, response.usage, response.raw, response.warnings, response.rate_limit
     )

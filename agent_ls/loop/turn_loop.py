@@ -35,7 +35,7 @@ from agent_ls.loop.events.types import (
 )
 from agent_ls.loop.ids import ToolCallId
 from agent_ls.loop.inbox import Inbox
-from agent_ls.loop.model.call import ModelCalls
+from agent_ls.loop.model.call import ModelCalls, ModelReply
 from agent_ls.loop.model.failures import failed_tools, make_end_error, visible
 from agent_ls.loop.model.other_models import Fallbacks
 from agent_ls.loop.model.recovery import (
@@ -55,6 +55,7 @@ from agent_ls.loop.turns import AssistantTurn, CompactionTurn, SteeringTurn, Too
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.tools.base import Question, SubagentSpawner
 
+BROKEN = "The answer with this call broke off: {why}"
 SAID_NOTHING = "The model ended its turn without a text. Send a message to continue."
 
 
@@ -408,17 +409,8 @@ class TurnLoop:
             cache_key=self._shared.session_id,
         )
         sent = self.context.sending(profile, config)
-        early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)
         try:
-            reply = await early.read_while_running(
-                self._model.ask(
-                    request,
-                    config.retry,
-                    streaming=profile.supports_streaming,
-                    on_call=early.offer,
-                    on_cut=partial(self._spent.count_cut, profile, sent.total),
-                )
-            )
+            reply, early = await self._read_answer(request, profile, config, sent.total)
         except LlmError as error:
             recovered = await self._recover(profile, config, progress, error, sent.total)
             if recovered is None:
@@ -441,6 +433,31 @@ class TurnLoop:
             parsed=early.parsed,
             has_overflowed=False,
         )
+
+    async def _read_answer(
+        self, request: Request, profile: ProviderProfile, config: SessionConfig, sent_tokens: int
+    ) -> tuple[ModelReply, EarlyCalls]:
+        """Read the model's answer, and run its early calls. The calls of an answer that breaks off get results."""
+        early = EarlyCalls(self._dispatcher, profile, config, self._ports.environment)
+        broken: list[tuple[AssistantTurn, InputProgress, str]] = []
+
+        def note(turn: AssistantTurn, call_ids: tuple[ToolCallId, ...], why: str) -> None:
+            progress = InputProgress(turn, call_ids, early=early.started, parsed=early.parsed)
+            broken.append((turn, progress, BROKEN.format(why=visible(why))))
+
+        asking = self._model.ask(
+            request,
+            config.retry,
+            streaming=profile.supports_streaming,
+            on_call=early.offer,
+            on_cut=partial(self._spent.count_cut, profile, sent_tokens),
+            on_broken=note,
+        )
+        try:
+            return await early.read_while_running(asking), early
+        finally:  # also if the turn is stopped while an early call ends
+            for turn, progress, reason in broken:
+                self._answer_calls(profile, config, turn.tool_calls, progress, reason)
 
     async def _recover(
         self,

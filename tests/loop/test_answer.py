@@ -68,11 +68,22 @@ def test_response_parts_are_in_stream_order_and_include_opaque_items() -> None:
 
 
 @pytest.mark.req("L17")
-def test_an_incomplete_tool_call_is_omitted_from_the_response_and_its_arguments_part_is_closed() -> None:
-    answer, emitter, _ = _fed(ToolCallStart(0, "c1", "look"), ToolCallDelta(0, '{"pa'), FINISH)
-    assert answer.message.parts == ()
-    assert answer.event_ids == ()
+@pytest.mark.parametrize(
+    ("pieces", "kept"), [(('{"pa',), '{"pa'), (("{", "}"), "{"), ((), "{")], ids=["half", "whole", "none"]
+)
+def test_an_incomplete_tool_call_is_kept_with_arguments_that_cannot_run(
+    pieces: tuple[str, ...], kept: str
+) -> None:
+    deltas = [ToolCallDelta(0, piece) for piece in pieces]
+    answer, emitter, _ = _fed(ToolCallStart(0, "c1", "look"), *deltas, FINISH)
+    assert answer.message.parts == (ToolCallPart("c1", "look", kept),)
+    assert len(answer.event_ids) == 1
     assert emitter.open_parts() == ()
+
+
+def test_a_tool_call_without_a_name_is_omitted_and_its_arguments_part_is_closed() -> None:
+    answer, emitter, _ = _fed(ToolCallStart(0, "c1", ""), ToolCallDelta(0, '{"pa'), FINISH)
+    assert (answer.message.parts, answer.event_ids, emitter.open_parts()) == ((), (), ())
 
 
 @pytest.mark.req("R5")
@@ -97,7 +108,8 @@ def test_stream_parts_without_a_start_event_are_also_published() -> None:
 
 @pytest.mark.req("R4", "L16")
 @pytest.mark.report("can1357/oh-my-pi#333")
-def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning_and_tool_calls() -> None:
+@pytest.mark.parametrize("with_calls", [False, True], ids=["interrupted", "broken"])
+def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning(with_calls: bool) -> None:
     answer, emitter, recorder = _fed(
         ReasoningStart(0),
         StreamedReasoningEnd(0, ReasoningPart("hm", Origin("p", "m", {}))),
@@ -111,7 +123,9 @@ def test_an_interrupted_response_keeps_its_texts_and_drops_reasoning_and_tool_ca
         TextDelta(4, "Ha"),
         TextStart(5),
     )
-    assert answer.end_interrupted().parts == (TextPart("Whole."), TextPart("Ha"))
+    parts = answer.end_interrupted(with_calls=with_calls).parts
+    calls = (CALL,) if with_calls else ()
+    assert parts == (TextPart("Whole."), *calls, TextPart("Ha"))
     assert [(event.text, event.interrupted) for event in recorder.of(AssistantTextEnd)] == [
         ("Whole.", False),
         ("Ha", True),

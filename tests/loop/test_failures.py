@@ -11,13 +11,22 @@ from agent_ls.llm import errors
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.llm.stream import StreamEvent, StreamFinish
 from agent_ls.loop.config import SessionConfig
-from agent_ls.loop.events.types import AssistantTextEnd, Error, ProcessingEnd, Retry, SessionEnd, Warning
-from agent_ls.loop.model.failures import KEPT
+from agent_ls.loop.events.types import (
+    AssistantTextEnd,
+    Error,
+    ProcessingEnd,
+    Retry,
+    SessionEnd,
+    ToolCallEnd,
+    Warning,
+)
+from agent_ls.loop.model.failures import KEPT, failure_of
 from agent_ls.loop.turns import AssistantTurn
 from tests.support.fake_provider import (
     BreakOff,
     FakeProvider,
     Gate,
+    end,
     error,
     problem_of,
     text,
@@ -94,7 +103,7 @@ async def test_a_stream_without_its_end_is_an_error_and_its_calls_do_not_run() -
     async with running_session(provider, tool("look")) as b:
         await b.say("go")
         await b.say("again")
-    assert b.kinds.count("tool_call_start") == 0
+    assert [it.error_kind for it in b.recorder.of(ToolCallEnd)] == ["not_run"]
     assert [(it.error_kind, it.action) for it in b.recorder.of(Error)] == [("stream_cut", "continue")]
     assert [event.text for event in b.recorder.of(AssistantTextEnd)] == ["I", "done"]
     assert problem_of(provider.requests[1].messages) == ""
@@ -128,6 +137,36 @@ async def test_a_permanent_error_is_reported_at_once_and_closes_the_session(
     assert reported[0].hint
     assert b.kinds[-4:] == ["error", "state", "processing_end", "session_end"]
     assert b.recorder.of(SessionEnd) == [SessionEnd("CLOSED", "error")]
+
+
+ACTIONS: list[tuple[errors.LlmError, str]] = [
+    (errors.MissingKeyError("No key."), "setKey"),
+    (errors.AuthenticationError("Wrong."), "setKey"),
+    (errors.PermissionDeniedError("Not for you."), "chooseModel"),
+    (errors.NotFoundError("No such model."), "chooseModel"),
+    (errors.QuotaExceededError("No money left."), "chooseModel"),
+    (errors.InvalidRequestError("Bad request."), "chooseModel"),
+    (errors.ContextLengthError("Too long."), "chooseModel"),
+    (errors.ContentFilterError("Not that."), "chooseModel"),
+    (errors.RunawayError("Again and again."), "retry"),
+    (errors.NetworkError("No connection."), "retry"),
+    (errors.StreamError("It broke off."), "retry"),
+]
+
+
+@pytest.mark.req("H28")
+@pytest.mark.parametrize(("failure", "action"), ACTIONS, ids=[type(it).__name__ for it, _ in ACTIONS])
+def test_each_error_has_an_action(failure: errors.LlmError, action: str) -> None:
+    event = failure_of(failure, has_answers=False).events[-1]
+    assert isinstance(event, Error)
+    assert (event.action, bool(event.hint)) == (action, True)
+
+
+@pytest.mark.req("H28")
+async def test_an_answer_that_the_content_filter_stopped_has_an_action() -> None:
+    async with running_session(FakeProvider([[text("No"), end("content_filter")]])) as b:
+        await b.say("go")
+    assert [it.action for it in b.recorder.of(Error)] == ["chooseModel"]
 
 
 @pytest.mark.req("R1", "U8")

@@ -73,7 +73,7 @@ LEADS: Mapping[type[ProviderError], tuple[str, str]] = {
         "Check the plan, billing and spending limits of your account at the provider.",
     ),
     RateLimitError: ("{provider} limits the rate of requests", "Wait a moment, then send again."),
-    ContentFilterError: ("{provider} refused the content", "Rephrase the request."),
+    ContentFilterError: ("{provider} refused the content", "Rephrase the request, or choose another model."),
     ModelLoadingError: (
         "{provider} is still loading the model",
         "Wait until the server has loaded the model, then send again.",

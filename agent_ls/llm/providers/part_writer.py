@@ -5,16 +5,16 @@ part.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from agent_ls.llm.accumulate import Accumulator
 from agent_ls.llm.messages import (
     Citation,
     JsonObject,
-    Message,
     OpaquePart,
     Origin,
     ReasoningPart,
-    Role,
     SearchPart,
     TextPart,
 )
@@ -26,12 +26,9 @@ from agent_ls.llm.stream import (
     ReasoningEnd,
     ReasoningStart,
     StreamEvent,
-    StreamFinish,
-    StreamStart,
     TextDelta,
     TextEnd,
     TextStart,
-    ToolCallEnd,
 )
 
 _Kind: TypeAlias = Literal["text", "reasoning"]
@@ -112,18 +109,7 @@ class PartWriter:
 
 def to_response(provider: str, request: Request, events: Sequence[StreamEvent], raw: JsonObject) -> Response:
     """Return a complete answer from all events of its decoder."""
-    start = next((event for event in events if isinstance(event, StreamStart)), StreamStart("", ""))
-    finish = next(event for event in events if isinstance(event, StreamFinish))
-    ends = [e for e in events if isinstance(e, TextEnd | ReasoningEnd | ToolCallEnd | OpaqueItem)]
-    parts = tuple(event.part for event in sorted(ends, key=lambda event: event.index))
-    return Response(
-        id=start.response_id,
-        provider=provider,
-        model=start.model or request.model,
-        message=Message(Role.ASSISTANT, parts),
-        finish_reason=finish.finish_reason,
-        usage=finish.usage,
-        warnings=finish.warnings,
-        rate_limit=finish.rate_limit,
-        raw=raw,
-    )
+    answer = Accumulator(provider, request.model)
+    for event in events:
+        answer.feed(event)
+    return replace(answer.response(), raw=raw)

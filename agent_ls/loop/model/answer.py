@@ -4,10 +4,11 @@ stream ends.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, TypeGuard, assert_never
 
 from agent_ls.llm.messages import (
     ContentPart,
@@ -74,7 +75,7 @@ class ModelAnswer:
         self._parts: dict[int, ContentPart] = {}
         self._open: dict[int, _OpenText] = {}
         self._event_ids: dict[int, ToolCallId] = {}
-        self._begun_calls: dict[int, tuple[str, str]] = {}  # id and name of calls without arguments so far
+        self._begun_calls: dict[int, tuple[str, str]] = {}  # id and name of the calls
         self._call_places: list[int] = []  # the keys of `_event_ids`, sorted
         self._reasoning: list[str] = []
         self._provider_ids: set[str] = set()
@@ -136,7 +137,7 @@ class ModelAnswer:
                 self.response_id = response_id
             case StreamedStreamFinish():
                 self.finish = event
-                self._close_cut_calls()
+                self._parts.update(self._end_cut_calls())
             case ProviderEvent():
                 pass
             case never:
@@ -145,12 +146,14 @@ class ModelAnswer:
     def _received(self, index: int, text: str) -> None:
         self._chars[index] = self._chars.get(index, 0) + len(text)
 
-    def end_interrupted(self) -> Message:
-        """End all open parts as interrupted. Returns a message with only the texts.
+    def end_interrupted(self, *, with_calls: bool = False) -> Message:
+        """End all open parts as interrupted. Returns a message with only the texts, and the calls if `with_calls`.
 
         Calls of an incomplete answer never run, and items that a provider signed are valid only as a
         whole.
         """
+        calls = {i: replace(part, origin=None) for i, part in self._parts.items() if _is_call(part)}
+        calls |= self._end_cut_calls() if with_calls and self.has_begun else {}
         kept = {i: part.text for i, part in self._parts.items() if isinstance(part, TextPart)}
         for index, opened in sorted(self._open.items()):
             text = self._emitter.text_of(opened.part_id)
@@ -163,13 +166,26 @@ class ModelAnswer:
             else:
                 self._emitter.emit(ReasoningEnd(opened.part_id, text, interrupted=True))
         self._open.clear()
-        self._close_cut_calls(all_calls=True)
-        return Message(Role.ASSISTANT, tuple(TextPart(text) for _, text in sorted(kept.items()) if text))
+        for call_id in self._event_ids.values():
+            self._emitter.close_part(args_part(call_id))
+        self._parts = {i: TextPart(text) for i, text in kept.items() if text}
+        self._parts |= calls if with_calls else {}
+        return self.message
 
-    def _close_cut_calls(self, *, all_calls: bool = False) -> None:
-        for index, call_id in self._event_ids.items():
-            if all_calls or index not in self._parts:
-                self._emitter.close_part(args_part(call_id))
+    def _end_cut_calls(self) -> dict[int, ToolCallPart]:
+        """Return the calls whose arguments are incomplete, with what has arrived of them: as no JSON, so that they
+        are never run.
+        """
+        cut: dict[int, ToolCallPart] = {}
+        for index, (id_, name) in self._begun_calls.items():
+            if index in self._parts:
+                continue
+            part = args_part(self._open_call(index))
+            text = self._emitter.text_of(part)
+            self._emitter.close_part(part)
+            if name:
+                cut[index] = self._with_own_id(ToolCallPart(id_, name, _cut_arguments(text)))
+        return cut
 
     def _open_text(self, index: int, kind: _Kind) -> _OpenText:
         opened = self._open.get(index)
@@ -207,7 +223,19 @@ class ModelAnswer:
     def _open_call(self, index: int) -> ToolCallId:
         if index not in self._event_ids:
             insort(self._call_places, index)
-            provider_id, name = self._begun_calls.pop(index, ("", ""))
+            provider_id, name = self._begun_calls.setdefault(index, ("", ""))
             call_id = self._event_ids[index] = self._call_ids.unique(provider_id)
             self._emitter.open_part("tool_call_args_delta", args_part(call_id), name)
         return self._event_ids[index]
+
+
+def _is_call(part: ContentPart) -> TypeGuard[ToolCallPart]:
+    return isinstance(part, ToolCallPart)
+
+
+def _cut_arguments(text: str) -> str:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text if text.strip() else "{"
+    return "{"

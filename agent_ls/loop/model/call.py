@@ -7,12 +7,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio.lowlevel
 
 from agent_ls.llm.errors import LlmError, RunawayError, StreamError
-from agent_ls.llm.messages import Message, TextPart, ToolCallPart
+from agent_ls.llm.messages import ContentPart, Message, TextPart, ToolCallPart
 from agent_ls.llm.requests import FinishReason, Request, Usage
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
 from agent_ls.llm.stream import StreamFinish, replay_as_stream
@@ -78,8 +78,12 @@ class ModelCalls:
         streaming: bool,
         on_call: Callable[[ToolCallPart, ToolCallId, int], None] = lambda part, call_id, place: None,
         on_cut: Callable[[int], None] = lambda received_chars: None,
+        on_broken: Callable[[AssistantTurn, tuple[ToolCallId, ...], str], None] = lambda turn, ids, why: None,
     ) -> ModelReply:
         """Call the model, with retries, and record its answer. `on_call` is passed to ModelAnswer.
+
+        `on_broken` gets the recorded part of an answer that broke off, if calls are in it, with their ids in events
+        and the reason: they need results.
 
         `on_cut` is called for each request that a provider answers incompletely, or that is cancelled: with the number
         of characters that were received.
@@ -99,7 +103,9 @@ class ModelCalls:
                 # Published text cannot be withdrawn, so a call is not retried after it has published a part.
                 if answer.has_begun or delay_s is None:
                     error.is_cut = answer.has_begun
-                    self._keep_cut(request, answer, error.kind)
+                    turn = self._keep_cut(request, answer, error.kind, with_calls=True)
+                    if turn and turn.tool_calls:
+                        on_broken(turn, answer.event_ids, str(error))
                     raise
                 self._emitter.emit(Retry(attempt + 1, round(delay_s * 1000), error.kind, visible(str(error))))
             except BaseException:  # cancelled, or a bug: keep the text in both cases
@@ -107,7 +113,7 @@ class ModelCalls:
                 on_cut(answer.received_chars)
                 raise
             else:
-                turn = self._turn(request, answer, finish)
+                turn = self._turn(request, answer, answer.message, finish)
                 self._record(turn)
                 duration_ms = self._clock.monotonic_ms() - begun_ms
                 first_output_ms = None if first_ms is None else first_ms - begun_ms
@@ -156,27 +162,24 @@ class ModelCalls:
                 raise
         return first_ms
 
-    def _keep_cut(self, request: Request, answer: ModelAnswer, why: str) -> None:
-        """Record the text of a partial answer. Its usage is unknown."""
-        message = answer.end_interrupted()
+    def _keep_cut(
+        self, request: Request, answer: ModelAnswer, why: str, *, with_calls: bool = False
+    ) -> AssistantTurn | None:
+        """Record the text of a partial answer, and its calls if `with_calls`. Its usage is unknown."""
+        message = answer.end_interrupted(with_calls=with_calls)
         if why == RunawayError.kind:
             message = _without_repetition(message)
-        if message.parts:
-            self._record(
-                AssistantTurn(
-                    message=message,
-                    usage=Usage(),
-                    response_id=answer.response_id,
-                    provider=request.provider,
-                    model=request.model,
-                    finish_reason=FinishReason("other", why),
-                    timestamp=self._clock.now(),
-                )
-            )
+        if not message.parts:
+            return None
+        turn = self._turn(request, answer, message, StreamFinish(FinishReason("other", why), Usage(), {}))
+        self._record(turn)
+        return turn
 
-    def _turn(self, request: Request, answer: ModelAnswer, finish: StreamFinish) -> AssistantTurn:
+    def _turn(
+        self, request: Request, answer: ModelAnswer, message: Message, finish: StreamFinish
+    ) -> AssistantTurn:
         return AssistantTurn(
-            message=answer.message,
+            message=message,
             usage=finish.usage,
             response_id=answer.response_id,
             provider=request.provider,
@@ -187,7 +190,12 @@ class ModelCalls:
 
 
 def _without_repetition(message: Message) -> Message:
-    """Return a message with each text truncated to RUNAWAY_CHARS."""
-    texts = [part.text for part in message.parts if isinstance(part, TextPart)]
-    kept = (text if len(text) <= RUNAWAY_CHARS else f"{text[:RUNAWAY_CHARS]} […]" for text in texts)
-    return Message(message.role, tuple(map(TextPart, kept)))
+    """Return a message of texts and calls with each text, also of arguments, truncated to RUNAWAY_CHARS."""
+    kept: list[ContentPart] = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            text = part.text
+            kept.append(TextPart(text if len(text) <= RUNAWAY_CHARS else f"{text[:RUNAWAY_CHARS]} […]"))
+        elif isinstance(part, ToolCallPart):
+            kept.append(replace(part, arguments=part.arguments[:RUNAWAY_CHARS]))
+    return Message(message.role, tuple(kept))

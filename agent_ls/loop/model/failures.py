@@ -32,6 +32,7 @@ from agent_ls.text import strip_escapes, to_display_line
 CONTEXT_WARNING = "The conversation no longer fits the model's context window."
 MESSAGE_CHARS = 1000
 
+_REPHRASE = "Rephrase the request, then send it again, or choose another model."
 # The hint of the first matching class is used if the provider's adapter gave no hint.
 _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     (ConfigurationError, "Set the provider's key, or choose another provider, and send the message again."),
@@ -42,9 +43,9 @@ _HINTS: tuple[tuple[type[LlmError], str], ...] = (
     ),
     (NotFoundError, "Check the model's name, or choose another model, then send the message again."),
     (QuotaExceededError, "Top up the account or choose another provider, then send the message again."),
-    (ContentFilterError, "Rephrase the request, then send it again."),
+    (ContentFilterError, _REPHRASE),
     (ContextLengthError, "Start a new session, or choose a model with a larger context window."),
-    (InvalidRequestError, "This is probably a fault in agent-ls; please report it."),
+    (InvalidRequestError, "Choose another model. This is probably a fault in agent-ls: please report it."),
 )
 _RETRY_HINT = "Send the message again in a few minutes."
 _CONTINUE_HINT = "The received part of the answer is kept: send a message to continue."
@@ -59,7 +60,9 @@ _ACTIONS: tuple[tuple[type[LlmError], UserAction], ...] = (
     (PermissionDeniedError, "chooseModel"),
     (NotFoundError, "chooseModel"),
     (QuotaExceededError, "chooseModel"),
-    (ContextLengthError, "chooseModel"),
+    (ContentFilterError, "chooseModel"),
+    (InvalidRequestError, "chooseModel"),
+    (RunawayError, "retry"),
 )
 
 
@@ -100,7 +103,7 @@ def _action(error: LlmError) -> UserAction:
 def make_end_error(finish: FinishReason) -> Error:
     """Return the error for an answer that the provider cut off early. The received text stays in the history."""
     if finish.kind == "content_filter":
-        return Error(cut_message(finish), finish.kind, "Rephrase the request, then send it again.")
+        return Error(cut_message(finish), finish.kind, _REPHRASE, action="chooseModel")
     return Error(cut_message(finish), "provider", _CONTINUE_HINT, retryable=True, action="continue")
 
 

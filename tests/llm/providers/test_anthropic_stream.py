@@ -138,6 +138,7 @@ def test_tool_call_cut_by_max_tokens_is_dropped_with_a_warning() -> None:
     assert response.message.parts == (TextPart("ok"),)
     assert response.finish_reason == FinishReason("length", "max_tokens")
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
+    assert [(call.name, call.arguments) for call in response.cut_calls] == [("f", '{"path": "a')]
     assert not any(isinstance(event, ToolCallEnd) for event in events_of(ANTHROPIC, [data]))
 
 

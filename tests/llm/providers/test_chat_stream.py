@@ -122,6 +122,7 @@ def test_tool_call_cut_by_the_output_limit_is_dropped_with_a_warning() -> None:
     response = response_of(CHAT, wire(chunk(call(0, "c1", "f", '{"a": ')), chunk({}, "length")), ASK)
     assert (response.tool_calls, response.finish_reason.kind) == ((), "length")
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
+    assert [(call.name, call.arguments) for call in response.cut_calls] == [("f", '{"a": ')]
 
 
 TERMINALS = {

@@ -151,6 +151,7 @@ def test_unfinished_function_call_is_dropped_with_a_warning() -> None:
     )
     assert (response.tool_calls, response.finish_reason.kind) == ((), "length")
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
+    assert [(call.name, call.arguments) for call in response.cut_calls] == [("f", "")]
 
 
 FINISHES = {

@@ -232,6 +232,7 @@ def test_tool_call_cut_by_the_output_limit_is_dropped_with_a_warning(is_told: bo
     assert [call.id for call in response.tool_calls] == ["call_0"]
     assert response.finish_reason == FinishReason("length", "max_output_tokens")
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
+    assert [(call.name, call.arguments) for call in response.cut_calls] == [("f", '{"pa')]
 
 
 def test_incomplete_tool_call_in_an_unstreamed_response_is_dropped_with_a_warning() -> None:
@@ -239,6 +240,7 @@ def test_incomplete_tool_call_in_an_unstreamed_response_is_dropped_with_a_warnin
     response = OPENAI.decode(ask(), HEAD, json.dumps(body).encode())
     assert response.tool_calls == ()
     assert response.warnings == ("the model did not finish its call of f, so the call was dropped",)
+    assert [(call.name, call.arguments) for call in response.cut_calls] == [("f", '{"pa')]
 
 
 def test_text_cut_by_the_output_limit_is_kept_but_not_as_an_item_to_replay() -> None:

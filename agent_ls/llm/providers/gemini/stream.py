@@ -128,6 +128,7 @@ class GeminiStream:
         self._is_finished = True
         self._end_bare_call()
         self._end()
+        self._begin_cut_call()
         warnings = self._warnings()
         if self._grounding:
             grounding = repair_object(self._grounding)
@@ -151,6 +152,13 @@ class GeminiStream:
             name = text_at(object_at(self._partial[0], "functionCall"), "name")
             notes.append(f"the model did not finish its call of {name}, so the call was dropped")
         return tuple(notes)
+
+    def _begin_cut_call(self) -> None:
+        """Emit the start of a call whose arguments did not arrive completely."""
+        if self._partial is not None:
+            begun, call_id, _ = self._partial
+            name = offered_name(text_at(object_at(begun, "functionCall"), "name"), self._offered)
+            self._parts.out.append(ToolCallStart(self._parts.index(), call_id, name))
 
     def _start(self, event: JsonObject) -> None:
         if self._has_started:

@@ -333,6 +333,8 @@ class ChatStream:
                     f"the model did not finish its call of {call.name or 'a tool'}, so the call was dropped"
                 )
                 call.has_ended = True
+                if call.name and not call.is_shown:
+                    self._show_call(call)
                 continue
             self._end_call(call)
 

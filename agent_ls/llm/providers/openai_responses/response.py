@@ -67,6 +67,7 @@ def decode_response(request: Request, head: ReplyHead, body: bytes) -> Response:
         warnings=tuple(cut_warning(text_at(item, "name")) for item in items if is_cut_call(item)),
         rate_limit=openai_rate_limit(head),
         raw=wire,
+        cut_calls=tuple(map(_cut_call, filter(is_cut_call, items))),
     )
 
 
@@ -158,6 +159,10 @@ def is_cut_call(item: JsonObject) -> bool:
     nor recorded.
     """
     return text_at(item, "type") in CALL_TYPES and text_at(item, "status") == "incomplete"
+
+
+def _cut_call(item: JsonObject) -> ToolCallPart:
+    return ToolCallPart(_call_id(item), text_at(item, "name"), valid_text(text_at(item, "arguments")))
 
 
 def cut_warning(name: str) -> str:
