@@ -52,7 +52,9 @@ ALLOWED: dict[str, set[str]] = {
     "notebook": {"notebook", "text"},
     "review": {"review", "patch", "memo", "text"},
     "llm": {"addresses", "argument_types", "llm", "own_code", "package_files", "program_calls", "text", "_version"},
-    "llm.providers": LLM_TYPES | {"addresses", "llm.accumulate", "llm.providers", "llm.sse", "memo", "package_files", "text"},
+    "llm.providers": LLM_TYPES | {
+        "addresses", "llm.accumulate", "llm.image_data", "llm.providers", "llm.sse", "memo", "package_files", "text",
+    },
     "environments": set(),
     "environments.base": {"confinement", "memo"},
     "environments.errors": {"text"},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +14,7 @@ import anyio.to_thread
 
 from agent_ls.addresses import split_address
 from agent_ls.llm.errors import ConfigurationError, typed
-from agent_ls.llm.image_data import IMAGE_TYPES, type_by_content
+from agent_ls.llm.image_data import IMAGE_TYPES, image_type, type_by_content
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
 from agent_ls.patterns import regex
 
@@ -29,6 +30,17 @@ _TYPES: Mapping[str, str] = {
     ".pdf": "application/pdf", ".txt": "text/plain", ".md": "text/markdown", ".csv": "text/csv", ".html": "text/html",
     ".wav": "audio/wav", ".mp3": "audio/mpeg",
 }  # fmt: skip
+
+_IMAGES = (*IMAGE_TYPES, "image/heic", "image/heif")
+_OTHERS: Mapping[type, Sequence[str]] = {
+    DocumentPart: (
+        "application/pdf", "text/*", "application/json", "application/xml", "application/rtf", "application/msword",
+        "application/vnd.ms-*", "application/vnd.openxmlformats-officedocument.*",
+        "application/vnd.oasis.opendocument.*", "video/*",
+    ),
+    AudioPart: ("audio/*",),
+}  # fmt: skip
+"""The types that at least one provider reads. Which of them a model reads, its provider says."""
 
 
 @typed
@@ -78,7 +90,7 @@ async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 async def with_file(part: T) -> T:
     """Return an image, a document or audio with its file, if its `url` is a path or a file: address.
 
-    An image without media type gets the type of its content.
+    An image without a known media type gets the type of its content.
 
     Raises:
         ConfigurationError: the file cannot be attached, or the part is not data or a url, with a known type.
@@ -106,16 +118,30 @@ def with_file_now(part: T) -> T:
 
 
 def _is_untyped(part: object) -> bool:
-    return isinstance(part, ImagePart) and part.data is not None and not part.media_type
+    return isinstance(part, ImagePart) and part.data is not None and part.media_type not in _IMAGES
 
 
 def _typed_image(part: T) -> T:
-    if media_type := type_by_content(getattr(part, "data", b"")):
+    """Return an image with the type of its content, or with the registered name of its type."""
+    given = getattr(part, "media_type", "")
+    media_type = type_by_content(getattr(part, "data", b"")) or image_type(given)
+    if media_type in _IMAGES:
         return replace(part, media_type=media_type)  # type: ignore[type-var]  # an ImagePart
-    raise ConfigurationError(
-        "an ImagePart has data of an unknown type",
-        hint=f"Pass ImagePart(data, media_type), such as {IMAGE_TYPES[0]}.",
+    raise _refused("images", given, _IMAGES)
+
+
+def _refused(what: str, media_type: str, accepted: Sequence[str]) -> ConfigurationError:
+    named = f"the type {media_type}" if media_type else "an unknown type"
+    return ConfigurationError(
+        f"no model reads {what} of {named}", hint=f"Pass one of these types: {', '.join(accepted)}."
     )
+
+
+def _check_type(part: DocumentPart | AudioPart) -> None:
+    accepted = _OTHERS[type(part)]
+    media_type = part.media_type.partition(";")[0].strip().lower()
+    if not any(fnmatchcase(media_type, pattern) for pattern in accepted):
+        raise _refused("audio" if isinstance(part, AudioPart) else "documents", part.media_type, accepted)
 
 
 def _local_file(part: object) -> Path | None:
@@ -125,6 +151,8 @@ def _local_file(part: object) -> Path | None:
     if part.data is not None:
         if part.url:
             raise ConfigurationError(f"an {kind} has both data and a url", hint="Pass only one of them.")
+        if not isinstance(part, ImagePart):
+            _check_type(part)
         return None
     if not part.url:
         raise ConfigurationError(

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent_ls.llm.attachments import MAX_BYTES, load_attachment, with_files
+from agent_ls.llm.attachments import MAX_BYTES, load_attachment, with_file, with_files
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import AudioPart, DocumentPart, ImagePart, Message, Role, TextPart
 from agent_ls.llm.providers.base import Codec
 from agent_ls.llm.requests import Request
+from tests.llm.test_end_to_end import Server, ask, connected, every_wire, failure
 from tests.support.codec_runs import ANTHROPIC, GEMINI, OPENAI
 
 FILES: dict[str, ImagePart | DocumentPart | AudioPart] = {
@@ -98,3 +99,37 @@ async def test_a_part_that_is_not_one_of_data_and_url_is_refused(part: Any) -> N
     with pytest.raises(ConfigurationError) as raised:
         await with_files((Message(Role.USER, (part,)),))
     assert raised.value.hint
+
+
+OF_NO_PROVIDER = [
+    ImagePart(b"BM\0\0", "image/bmp"),
+    ImagePart(b"<svg/>", "image/svg+xml"),
+    ImagePart(b"?"),
+    DocumentPart(b"PK", "application/zip"),
+    DocumentPart(b"\0", ""),
+    AudioPart(b"\0", "video/mp4"),
+]
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("part", OF_NO_PROVIDER, ids=lambda part: part.media_type or "none")
+@every_wire
+async def test_a_type_that_no_provider_takes_is_refused_before_the_request(
+    server: Server, provider: str, part: ImagePart | DocumentPart | AudioPart, streams: bool
+) -> None:
+    async with connected(server, provider, ["never"]) as (client, running):
+        error = await failure(client, ask(provider, Message(Role.USER, (part,))), stream=streams)
+        assert running.requests == []
+    assert isinstance(error, ConfigurationError)
+    accepted = {ImagePart: "image/webp", DocumentPart: "application/pdf", AudioPart: "audio/*"}
+    assert accepted[type(part)] in error.hint
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize(
+    ("given", "media_type"), [("image/jpg", "image/jpeg"), ("image/x-odd", "image/png"), ("image/heic", "")]
+)
+async def test_an_image_gets_the_registered_name_of_its_type(given: str, media_type: str) -> None:
+    data = b"\x89PNG" if media_type == "image/png" else b"\0"
+    assert (await with_file(ImagePart(data, given))).media_type == (media_type or given)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Self
 
 from agent_ls.llm.errors import ConfigurationError
+from agent_ls.llm.image_data import IMAGE_TYPES
 from agent_ls.llm.messages import (
     AudioPart,
     ContentPart,
@@ -32,7 +33,6 @@ from agent_ls.llm.providers.pairing import with_unique_ids
 from agent_ls.llm.providers.refused_forms import NO_TEXT
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, text_at
 
-IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 CACHE_MARK: JsonObject = {"type": "ephemeral"}
 
 _REASONING_TYPES = ("thinking", "redacted_thinking")
