@@ -22,12 +22,15 @@ HINTS_OF_LIMITS = {
 
 
 async def read_answer(events: EventStream) -> tuple[str, TurnFailedError | None]:
-    """Read a turn to its end. Return the last text of the main agent, and why the turn failed, None if it did not."""
+    """Read a turn to its end. Return the last text of the main agent, and why the turn failed, None if it did not.
+
+    Blank texts are passed over: for an empty answer, some providers send one, and others none.
+    """
     said, failure = "", None
     limit = TurnFailedError("a limit was reached", reason="limit", hint=HINT_OF_LIMIT)
     async for event in events:
         match event:
-            case AssistantTextEnd(agent_id="", text=words):
+            case AssistantTextEnd(agent_id="", text=words) if words.strip():
                 said = words
             case Error(agent_id="", message=message, hint=hint, error_kind=kind, retryable=retryable):
                 failure = TurnFailedError(message, reason="error", kind=kind, hint=hint, retryable=retryable)

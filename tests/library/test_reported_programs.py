@@ -12,7 +12,7 @@ import pytest
 
 import agent_ls
 from tests.library.sessions import call, options
-from tests.support.fake_provider import FakeProvider, text
+from tests.support.fake_provider import FakeProvider, reasoning, text
 
 pytestmark = pytest.mark.req("H13")
 
@@ -25,6 +25,14 @@ async def test_a_call_of_an_unknown_tool_is_an_error_result(tmp_path: Path) -> N
         (record,) = await session.calls()
         assert record.error and "no_such_tool" in record.error.message
         assert await session.ask("again") == "Again."
+
+
+@pytest.mark.parametrize("last", [[], [text("")], [text(" \n")], [reasoning("Hm."), text("")]])
+async def test_ask_returns_the_last_text_that_says_something(tmp_path: Path, last: list[Any]) -> None:
+    model = FakeProvider([[text("It is blue."), call("no_such_tool")], last, last])
+    async with agent_ls.open_session(**options(tmp_path, model)) as session:
+        assert await session.ask("which?") == "It is blue."
+        assert await session.ask("and now?") == ""
 
 
 @pytest.mark.report("openai/openai-agents-python#1658")

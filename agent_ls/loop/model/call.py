@@ -5,6 +5,7 @@ is recorded.
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from agent_ls.loop.model.failures import visible
 from agent_ls.loop.model.runaway import RunawayGuard
 from agent_ls.loop.seams import Clock, ModelClient
 from agent_ls.loop.turns import AssistantTurn, Turn
+
+log = logging.getLogger(__name__)
 
 RUNAWAY_CHARS = 500
 """Number of characters of a stopped endless text that stay in the history, because the whole text would fill
@@ -117,7 +120,10 @@ class ModelCalls:
                 self._record(turn)
                 duration_ms = self._clock.monotonic_ms() - begun_ms
                 first_output_ms = None if first_ms is None else first_ms - begun_ms
-                return ModelReply(turn, answer, finish, duration_ms, first_output_ms)
+                reply = ModelReply(turn, answer, finish, duration_ms, first_output_ms)
+                if log.isEnabledFor(logging.DEBUG):
+                    log.debug("%s turn=%s", round_line(request, reply), self._emitter.turn_id)
+                return reply
             await self._clock.sleep(delay_s)
         raise AssertionError("unreachable: count() does not end")
 
@@ -187,6 +193,18 @@ class ModelCalls:
             finish_reason=finish.finish_reason,
             timestamp=self._clock.now(),
         )
+
+
+def round_line(request: Request, reply: ModelReply) -> str:
+    """Return the line of a round for the log: only numbers and names, no text of the user, the model or a file."""
+    usage, known = reply.finish.usage, {tool.name for tool in request.tools}
+    tools = ",".join(call.name if call.name in known else "?" for call in reply.turn.tool_calls)
+    return (
+        f"round provider={request.provider} model={request.model} ms={reply.duration_ms} "
+        f"first_output_ms={reply.first_output_ms} input={usage.input_tokens} output={usage.output_tokens} "
+        f"cache_read={usage.cache_read_tokens} finish={reply.finish.finish_reason.kind} "
+        f"tools={tools or '-'} session={request.cache_key}"
+    )
 
 
 def _without_repetition(message: Message) -> Message:

@@ -155,6 +155,14 @@ def test_history_is_encoded_as_anthropic_messages(history: Sequence[Message], ex
     assert messages_of(*history) == [{"role": role, "content": content} for role, content in expected]
 
 
+@pytest.mark.req("U14")
+def test_an_empty_tool_call_id_of_an_own_block_is_replaced_in_the_call_and_its_result() -> None:
+    raw = {"type": "tool_use", "id": "", "name": "read_file", "input": {"path": "a"}}
+    call = replace(CALL, id="", origin=own(raw))
+    _, answer, result = messages_of(user("a"), turn(call), tool_results([replace(RESULT, tool_call_id="")]))
+    assert answer["content"][0]["id"] == result["content"][0]["tool_use_id"] != ""
+
+
 @pytest.mark.req("U5")
 def test_images_of_user_messages_and_tool_results_are_encoded() -> None:
     picture = ImagePart(data=b"\x01\x02", media_type="image/png")

@@ -231,6 +231,21 @@ def test_tool_call_ids_are_shortened_to_the_length_that_the_server_accepts() -> 
 
 
 @pytest.mark.req("P5")
+@pytest.mark.req("U14")
+@pytest.mark.parametrize("ids", [("",), ("", ""), ("c1", "")])
+@pytest.mark.parametrize("server", ["openrouter", "mistral"])
+def test_an_empty_tool_call_id_is_replaced_in_the_call_and_its_result(
+    ids: tuple[str, ...], server: str
+) -> None:
+    calls = [replace(CALL, id=one) for one in ids]
+    results = [replace(RESULT, tool_call_id=one) for one in ids]
+    said = [user("a"), turn(*calls), tool_results(results)]
+    _, first, *rest = messages(*said, *said[1:], server=server)
+    sent = [call["id"] for call in first["tool_calls"]]
+    assert sent == [message["tool_call_id"] for message in rest[: len(ids)]]
+    assert all(sent) and len({*sent}) == len(ids)
+
+
 def test_text_protocol_writes_tools_tool_calls_and_tool_results_as_text() -> None:
     said = (system("be"), user("a"), turn(TextPart("I look."), CALL), tool_results([RESULT]))
     body = encode(Request("m", said, tools=(TOOL,)), "llamacpp", text_tools=True)

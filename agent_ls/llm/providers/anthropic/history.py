@@ -265,8 +265,9 @@ def _assistant_block(part: ContentPart, model: str) -> JsonObject | None:
         case OpaquePart() | SearchPart():
             return _own(part.origin, model)
         case ToolCallPart(call_id, name, arguments, origin):
-            own = _own(origin, model)
-            return own or {
+            if own := _own(origin, model):
+                return {**own, "id": valid_call_id(call_id)}
+            return {
                 "type": "tool_use",
                 "id": valid_call_id(call_id),
                 "name": valid_tool_name(name),

@@ -27,7 +27,7 @@ from agent_ls.llm.messages import (
     ToolCallPart,
     ToolResultPart,
 )
-from agent_ls.llm.providers.call_names import short_call_id, valid_tool_name
+from agent_ls.llm.providers.call_names import short_call_id, valid_call_id, valid_tool_name
 from agent_ls.llm.providers.openai_chat.servers import Server
 from agent_ls.llm.providers.text_tools import render_call, render_result
 from agent_ls.llm.providers.wire_json import arguments_object, encode_json, parse_object
@@ -193,7 +193,9 @@ class ChatHistory:
             )
 
     def _id(self, call_id: str) -> str:
-        return short_call_id(call_id) if self._server.short_ids else call_id
+        if self._server.short_ids:
+            return short_call_id(call_id)
+        return call_id or valid_call_id(call_id)  # servers refuse an empty id
 
 
 def _with_images(text: str, results: Sequence[ToolResultPart]) -> str | list[JsonObject]:
