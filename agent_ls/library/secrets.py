@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from agent_ls.environments.local.environ import hidden_values
 from agent_ls.llm.credentials import Credentials
-from agent_ls.loop.calls.redaction import MIN_KNOWN_CHARS, redacted
+from agent_ls.loop.calls.redaction import MIN_KNOWN_CHARS, MIN_WORD_CHARS, is_redacted, redacted
 from agent_ls.services.errors import BadChoiceError
 
 _FORMAT = logging.Formatter()
@@ -24,10 +24,10 @@ def check_secrets(secrets: Sequence[str]) -> None:
     if isinstance(secrets, str):
         raise BadChoiceError("secrets is a str", "pass a list of values")
     for number, value in enumerate(secrets, 1):
-        if len(value) < MIN_KNOWN_CHARS:
+        if not is_redacted(value):
             raise BadChoiceError(
                 f"secrets: value {number} has {len(value)} characters, which could be part of any text",
-                f"pass values with at least {MIN_KNOWN_CHARS} characters",
+                f"pass values with at least {MIN_KNOWN_CHARS} characters, or {MIN_WORD_CHARS} with letters and digits",
             )
 
 

@@ -10,6 +10,8 @@ import pytest
 import agent_ls
 from agent_ls.environments.local.environ import hidden_values
 from agent_ls.library.secrets import RedactingHandler
+from tests.library.sessions import call, options
+from tests.support.fake_provider import FakeProvider, text
 
 pytestmark = pytest.mark.req("T10", "X9")
 
@@ -42,8 +44,8 @@ async def test_secrets_in_an_exception_of_a_tool_reach_neither_model_nor_log_nor
             await session.ask("go")
             exports = [await session.export("jsonl"), await session.export("markdown", redact=True)]
     logs = [path.read_text() for path in (tmp_path / "state").rglob("*.jsonl")]
-    for text in (*exports, *logs, str(model.requests[-1].messages), caplog.text):
-        assert not [value for value in (DECLARED, HIDDEN, PROVIDER) if value in text]
+    for said in (*exports, *logs, str(model.requests[-1].messages), caplog.text):
+        assert not [value for value in (DECLARED, HIDDEN, PROVIDER) if value in said]
     (failure,) = [record for record in caplog.records if record.name == "agent_ls.own_code"]
     assert "ValueError" in (failure.exc_text or "") and not failure.exc_info
 
@@ -90,10 +92,30 @@ def test_a_record_whose_arguments_do_not_fit_stops_no_program(monkeypatch: pytes
     assert record.args == ("x",)
 
 
-def test_a_short_secret_is_refused_and_not_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("secret", ["hunter", "4711", "a1!", ""])
+def test_a_secret_that_is_a_word_or_a_number_is_refused_and_not_named(tmp_path: Path, secret: str) -> None:
     with pytest.raises(agent_ls.AppError) as error:
-        agent_ls.open_session(tmp_path, secrets=["hunter2"])
-    assert "hunter2" not in str(error.value)
+        agent_ls.open_session(tmp_path, secrets=[secret])
+    assert not secret or secret not in str(error.value)
+
+
+async def test_a_short_secret_is_hidden_where_it_is_a_word_of_its_own(tmp_path: Path) -> None:
+    @agent_ls.tool
+    def look() -> str:
+        """Look."""
+        return "hunter2, xhunter2x\nhunter2"
+
+    model = FakeProvider([call("look"), [text("It is ", "hunt", "er2", ".")]])
+    async with agent_ls.open_session(
+        **options(tmp_path, model), tools=[look], secrets=["hunter2"]
+    ) as session:
+        events = [event async for event in session.run("go")]
+        exported = await session.export("jsonl")
+    shown = [str(event) for event in events]
+    assert any("[secret removed], xhunter2x" in event for event in shown)
+    assert not any("It is hunter2" in event for event in shown)
+    assert "xhunter2x" in str(model.requests[-1].messages)
+    assert all("hunter2" not in it.replace("xhunter2x", "") for it in (*shown, exported, str(model.requests)))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
@@ -89,6 +90,23 @@ def test_ordinary_output_is_not_held_back() -> None:
 
 def test_a_short_key_of_a_local_server_is_not_redacted() -> None:
     assert redacted("a none b", ["none"]) == "a none b"
+
+
+@pytest.mark.parametrize("text", ["hunter2", "a hunter2.", "PASS=hunter2\nb", "\nhunter2\n", '"hunter2"'])
+def test_a_short_value_is_redacted_as_a_word_of_its_own(text: str) -> None:
+    clean = text.replace("hunter2", MARK)
+    assert redacted(text, ["hunter2"]) == clean
+    assert json.loads(redact_line(json.dumps({"a": text}).encode(), ["hunter2"])) == {"a": clean}
+    stream = StreamRedaction(lambda: ["hunter2"])
+    assert "".join([*map(stream.feed, text), stream.end()]) == clean
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("hunter21", "hunter2"), ("a test", "test"), ("port 8080", "8080"), ("is a1b", "a1b")]
+)
+def test_a_short_value_is_kept_within_a_word_and_if_it_is_a_word_or_a_number(text: str, value: str) -> None:
+    assert redacted(text, [value]) == text
+    assert redact_line(text.encode(), [value]) == text.encode()
 
 
 def test_a_log_line_is_redacted_only_for_known_keys() -> None:

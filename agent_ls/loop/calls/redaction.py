@@ -13,8 +13,10 @@ from functools import lru_cache
 
 from agent_ls.patterns import regex
 
-# Shorter keys are not redacted: they are placeholders for a local server and may occur in ordinary words.
+# Shorter values are redacted only as a word of their own, and only if they are no ordinary word or number: placeholders
+# for a local server (`none`), modes and ports are in many texts.
 MIN_KNOWN_CHARS = 8
+MIN_WORD_CHARS = 4
 MAX_HELD_CHARS = 16 * 1024
 
 PIECE_CHARS = 256 * 1024
@@ -171,7 +173,18 @@ def without_known(text: str, known: Collection[str]) -> str:
     for value in sorted(known, key=len, reverse=True):
         if len(value) >= MIN_KNOWN_CHARS:
             text = text.replace(value, MARK)
+        elif value in text and is_redacted(value):
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", MARK, text)
     return text
+
+
+@lru_cache(maxsize=64)
+def is_redacted(value: str) -> bool:
+    """Return whether a secret is redacted: it is long, or no word and no number, and can be a word of its own."""
+    if len(value) >= MIN_KNOWN_CHARS:
+        return True
+    has_mix = any(map(str.isalpha, value)) and not value.isalpha()
+    return len(value) >= MIN_WORD_CHARS and has_mix
 
 
 def known_end(text: str, known: Collection[str]) -> int:
@@ -183,7 +196,7 @@ def known_end(text: str, known: Collection[str]) -> int:
     """
     end = len(text)
     for value in known:
-        if len(value) < MIN_KNOWN_CHARS or value[0] not in text[1 - len(value) :]:
+        if not is_redacted(value) or value[0] not in text[1 - len(value) :]:
             continue
         longest = min(len(value) - 1, len(text))
         held = next((n for n in range(longest, 1, -1) if text.endswith(value[:n])), 0)
@@ -196,8 +209,13 @@ def redact_line(line: bytes, known: Collection[str]) -> bytes:
     written.
     """
     for value in sorted(known, key=len, reverse=True):
+        encoded = _in_json(value)
         if len(value) >= MIN_KNOWN_CHARS:
-            line = line.replace(_in_json(value), MARK.encode())
+            line = line.replace(encoded, MARK.encode())
+        elif encoded in line and is_redacted(value):
+            # the letter of an escape before it, such as `\n`, is not a part of the word
+            word = rb"(?:(?<!\w)|(?<=\\[bfnrt]))" + re.escape(encoded) + rb"(?!\w)"
+            line = re.sub(word, MARK.encode(), line)
     return line
 
 
