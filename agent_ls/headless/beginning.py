@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
+import anyio
+
+from agent_ls.environments.remote.place import is_place_name
 from agent_ls.loop.calls.approval import asks_for_trust
 from agent_ls.loop.events.types import (
     ApprovalRequested,
@@ -17,6 +22,8 @@ from agent_ls.loop.events.types import (
     UserInput,
     Warning,
 )
+from agent_ls.services.errors import AppError
+from agent_ls.sessions.manager import SessionManager
 
 SHOWN_AFTER_S = 2.0
 """The time without an answer or a failure after which the heading is printed all the same."""
@@ -69,3 +76,17 @@ class Beginning:
         taken = texts.copy()
         texts.clear()
         return taken
+
+
+async def check_folder_is_there(manager: SessionManager, session_id: str) -> None:
+    """Check that the folder of a stored session exists: a run would create a deleted one again, with its first file.
+
+    Raises:
+        AppError: it does not exist, or the session is unknown.
+    """
+    folder = (await manager.stored_header(session_id)).workspace_folder
+    if not is_place_name(folder) and not await anyio.Path(folder).is_dir():
+        raise AppError(
+            f"the folder of the session does not exist any more: {folder}",
+            f"create it again, or if it was moved, run `agent-ls sessions relink {shlex.quote(folder)} NEW-PLACE`",
+        )

@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 
 from agent_ls.features.worktrees.worktree import Start
 from agent_ls.headless.allowed import allow_listed, answerer
-from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning
+from agent_ls.headless.beginning import SHOWN_AFTER_S, Beginning, check_folder_is_there
 from agent_ls.headless.findings import FindingsFormat, findings_text
 from agent_ls.headless.outcome import RunOutcome
 from agent_ls.headless.style import PLAIN, style_for
@@ -229,6 +229,7 @@ def _wait_for_servers(settings: Settings) -> Settings:
 async def _open(manager: SessionManager, options: ExecOptions) -> LiveSession:
     manager.owners.set_program_name("agent-ls exec")
     if options.resume:
+        await check_folder_is_there(manager, options.resume)
         live = await manager.open_session(options.resume, mode=options.mode)
         live.approver.review = "after"  # the terminal has no review of hunks before they are applied
         return live

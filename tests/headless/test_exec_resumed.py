@@ -11,7 +11,7 @@ import agent_ls
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.library.sessions import call, options
 from tests.support.commands import command, environment, provider_variables, run
-from tests.support.fake_provider import FakeProvider
+from tests.support.fake_provider import FakeProvider, text
 from tests.support.loopback import AnthropicServer, ToolCall
 from tests.support.pseudo_terminal import PseudoTerminal
 
@@ -83,3 +83,20 @@ async def test_exec_resume_asks_nobody_about_a_waiting_call_that_the_mode_of_the
             assert shown.exit_code() == 3
             assert "Second." in shown.printed and PROMPT not in shown.printed
     assert not list((tmp_path / "project").iterdir())
+
+
+@pytest.mark.req("H13")
+async def test_exec_resume_of_a_session_whose_folder_was_deleted_is_refused(tmp_path: Path) -> None:
+    given = options(tmp_path, FakeProvider([text("Hello.")]))
+    async with agent_ls.open_session(**given) as session:
+        await session.ask("go")
+    (tmp_path / "project").rmdir()
+    (tmp_path / "else").mkdir()
+    write = ToolCall("write_file", {"file_path": "made", "content": "x"})
+    with AnthropicServer([[write], "Done."]) as server:
+        environ = environment(tmp_path, **provider_variables(server))
+        arguments = ("exec", "--mode", "full", "--resume", session.id, "go on")
+        done = run(*arguments, cwd=tmp_path / "else", environ=environ)
+        assert server.requests == []
+    assert done.code == 1 and "agent-ls sessions relink" in done.err, done
+    assert not (tmp_path / "project").exists()
