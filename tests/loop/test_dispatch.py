@@ -48,12 +48,12 @@ BAD_ARGUMENTS = {
     "unknown": ('{"path": "a", "depth": 1}', "- depth: unknown argument (known: path, limit)"),
     "out of range": (
         '{"path": "a", "limit": 0}',
-        "- limit: Input should be greater than or equal to 1, got 0",
+        "- limit: must be at least 1, got 0",
     ),
-    "wrong type": ('{"path": ["a"]}', '- path: Input should be a valid string, got ["a"]'),
+    "wrong type": ('{"path": ["a"]}', '- path: must be a text, got ["a"]'),
     "two at once": (
         '{"limit": {}}',
-        "- path: required, but missing\n- limit: Input should be a valid integer, got {}",
+        "- path: required, but missing\n- limit: must be a whole number, got {}",
     ),
     "too deep": (
         "[" * 10_000,

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
+from agent_ls.environments.local.secret_variables import names_secret
 from agent_ls.patterns import regex
 
 EnvPolicy: TypeAlias = Literal["filtered", "all", "none", "core", "minimal"]
 """The variables that commands inherit.
 
-`filtered` (default): all except names that match DENIED_PATTERNS. `core`: only KEPT_NAMES. `minimal`: only
+`filtered` (default): all except names of secrets (secret_variables.py). `core`: only KEPT_NAMES. `minimal`: only
 MINIMAL_NAMES. `none`: no variables. `all`: all variables, including secrets.
 """
 
@@ -25,8 +26,6 @@ network.
 """
 
 _ADDRESS_WITH_PASSWORD = regex(r"[A-Za-z][\w+.-]*://[^\s/:@]*:[^\s/@]+@")
-
-DENIED_PATTERNS = ("*_API_KEY", "*_SECRET", "*_TOKEN", "*_PASSWORD", "*_CREDENTIAL")
 
 SECRET_NAMES = ("*KEY*", "*SECRET*", "*TOKEN*", "*PASSWORD*", "*CREDENTIAL*", "*AUTH*", "COOKIE*")
 
@@ -69,7 +68,7 @@ _OF_A_REPOSITORY = frozenset(
 class EnvRules:
     """Rules that select the environment variables of a command.
 
-    Variables whose names match a pattern of `denied` are not passed on, in addition to DENIED_PATTERNS.
+    Variables whose names match a pattern of `denied` are not passed on, in addition to those of secrets.
     Variables whose names match `kept` are always passed on. Both ignore case.
     """
 
@@ -86,9 +85,8 @@ class EnvRules:
             case "core" | "minimal":
                 return name in (KEPT_NAMES if self.policy == "core" else MINIMAL_NAMES) | WINDOWS_NAMES
             case "filtered":
-                return (name in KEPT_NAMES or not _matches_any(name, DENIED_PATTERNS)) and not _matches_any(
-                    name, self.denied
-                )
+                is_secret = name not in KEPT_NAMES and names_secret(name)
+                return not is_secret and not _matches_any(name, self.denied)
 
 
 def child_environ(
@@ -146,7 +144,7 @@ def hidden_values(environ: Mapping[str, str]) -> Iterator[str]:
     for name, value in environ.items():
         is_random = len(value) >= MIN_HIDDEN_CHARS and len(set(value)) >= MIN_SECRET_CHARS
         is_text = value.startswith(("/", ".", "~")) or "://" in value or any(map(str.isspace, value))
-        if _matches_any(name, DENIED_PATTERNS) and is_random and not is_text:
+        if names_secret(name) and is_random and not is_text:
             yield value
 
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from agent_ls.loop.calls.argument_problems import describe_problems
 from agent_ls.patterns import regex
 from agent_ls.tools.base import Arguments, ToolError
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
 A = TypeVar("A", bound=Arguments)
-
-SHOWN_VALUE_CHARS = 60
 
 _FENCED = regex(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
 
@@ -42,7 +38,7 @@ def parse_arguments(text: str, model: type[A]) -> A:
         meant = in_wanted_form(raw, model.model_json_schema())
         if meant != raw:
             return parse_arguments(json.dumps(meant), model)
-        raise ArgumentsError("\n".join(_problems(error, model))) from None
+        raise ArgumentsError("\n".join(describe_problems(error, model, raw))) from None
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -64,49 +60,6 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise ArgumentsError(f"The arguments are a JSON {_json_type(raw)}. Send one JSON object.")
     return raw
-
-
-def _problems(error: ValidationError, model: type[Arguments]) -> list[str]:
-    known = ", ".join(model.model_json_schema()["properties"])
-    lines = []
-    for problem in error.errors(include_url=False):
-        name = ".".join(str(step) for step in problem["loc"])
-        if problem["type"] == "missing":
-            lines.append(f"- {name}: required, but missing")
-        elif problem["type"] == "extra_forbidden":
-            lines.append(f"- {name}: unknown argument (known: {known or 'none'})")
-        elif not problem["loc"]:  # a rule about several arguments: its message names them
-            lines.append(f"- {problem['msg'].removeprefix('Value error, ')}")
-        else:
-            words = _allowed(problem, model) or problem["msg"].removeprefix("Value error, ")
-            lines.append(f"- {name}: {words}, got {_display_value(problem['input'])}")
-    return lines
-
-
-def _allowed(problem: ErrorDetails, model: type[Arguments]) -> str:
-    """Return which values an argument may have, in the words of the schema; "" if the problem is another one.
-
-    A tool may accept further words, which the model does not know.
-    """
-    from agent_ls.llm.argument_forms import resolved  # imported here, as above
-
-    root = schema = model.model_json_schema()
-    for step in problem["loc"] if problem["type"] == "literal_error" else ():
-        schema = resolved(schema, root)
-        schema = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
-        if not isinstance(schema, dict):
-            return ""
-    values = schema.get("enum", ()) if problem["type"] == "literal_error" else ()
-    *first, last = map(repr, values or ("",))
-    return f"Input should be {' or '.join(filter(None, (', '.join(first), last)))}" if values else ""
-
-
-def _display_value(value: object) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        text = repr(value)
-    return text if len(text) <= SHOWN_VALUE_CHARS else f"{text[:SHOWN_VALUE_CHARS]}…"
 
 
 def _json_type(value: object) -> str:

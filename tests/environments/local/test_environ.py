@@ -23,8 +23,21 @@ HARMLESS = (
     "CARGO_HOME",
     "NVM_DIR",
 )
-OTHERS = ("EDITOR", "API_KEYS", "TOKEN", "MY_TOKEN_FILE", "SECRET")
-SECRETS = ("OPENAI_API_KEY", "db_password", "Github_Token", "AWS_SECRET", "X_CREDENTIAL", "_API_KEY")
+OTHERS = ("EDITOR", "MY_TOKEN_FILE")
+SECRETS = (
+    "OPENAI_API_KEY", "db_password", "Github_Token", "AWS_SECRET", "X_CREDENTIAL", "_API_KEY", "API_KEYS", "TOKEN",
+    "SECRET", "PGPASSWORD", "DB_PASS", "GITHUB_PAT", "NPM_AUTH", "NPM_CONFIG__AUTH", "JWT_SIGNING_KEY", "SSHPASS",
+    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "SLACK_WEBHOOK_URL", "SESSION_COOKIE", "BW_SESSION", "MYSQL_PWD",
+    "SECRET_KEY_BASE", "KUBE_CREDENTIALS", "MY_PRIVATE_KEY_BASE64", "AUTH_TOKENS", "SSH_PASSPHRASE", "npm_authToken",
+)  # fmt: skip
+OF_DESKTOPS_AND_TOOLS = (
+    "PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY", "KEYBOARD", "PASSENGER_ENV", "GIT_AUTHOR_NAME", "AUTHOR",
+    "COMPASS_HOME", "MONKEY", "KEYMAP", "SSH_ASKPASS", "GIT_ASKPASS", "XDG_SESSION_TYPE", "XDG_SESSION_ID",
+    "DESKTOP_SESSION", "SESSION_MANAGER", "DBUS_SESSION_BUS_ADDRESS", "TOKENIZERS_PARALLELISM", "MAX_TOKENS",
+    "KITTY_PUBLIC_KEY", "GNOME_KEYRING_CONTROL", "AWS_ACCESS_KEY_ID", "AWS_SHARED_CREDENTIALS_FILE",
+    "GOOGLE_APPLICATION_CREDENTIALS", "PATTERN", "BYPASS", "PASSED", "SESSIONNAME", "CREDITS", "CI_JOB_ID", "SECRETARY",
+    "npm_config_user_agent", "PATHEXT", "AUTH_URL", "BUILD_PWD", "TOKEN_LIMIT",
+)  # fmt: skip
 ALL = {name: f"value of {name}" for name in HARMLESS + OTHERS + SECRETS}
 
 
@@ -48,6 +61,17 @@ def test_a_command_gets_the_variables_of_its_policy_unless_a_pattern_of_the_user
     rules: EnvPolicy | EnvRules, names: set[str]
 ) -> None:
     assert child_environ(ALL, rules) == {name: ALL[name] for name in names}
+
+
+@pytest.mark.parametrize("name", OF_DESKTOPS_AND_TOOLS)
+def test_names_that_only_resemble_those_of_secrets_are_passed(name: str) -> None:
+    assert child_environ({name: "value"}, "filtered") == {name: "value"}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_names_of_secrets_are_passed_only_if_the_user_keeps_them(name: str) -> None:
+    assert child_environ({name: "value"}, "filtered") == {}
+    assert child_environ({name: "value"}, EnvRules(kept=(name,))) == {name: "value"}
 
 
 @pytest.mark.parametrize("policy", ["filtered", "all", "core", "none", "minimal"])
