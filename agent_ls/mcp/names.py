@@ -27,8 +27,10 @@ def tool_name(server: str, tool: str, taken: Collection[str] = ()) -> str:
     return f"{plain[:_KEPT_CHARS]}_{digest}"
 
 
-SERVER_LIST = "the list of MCP servers (`:AgentLs mcp` in Neovim)"
-"""Where a user sees the state of servers and restarts them, for a message."""
+LIST_OF_EDITORS = "the list of MCP servers (`:AgentLs mcp` in Neovim)"
+"""Where a user of an editor sees the state of servers and restarts them, for a message."""
+LIST_OF_COMMAND = "`agent-ls mcp list`"
+"""The same for others, who cannot restart a server there."""
 
 
 def command_for(verb: str, server: str) -> str:

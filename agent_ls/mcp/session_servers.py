@@ -29,7 +29,7 @@ from agent_ls.mcp.deferred import (
 )
 from agent_ls.mcp.descriptions import ServerTool
 from agent_ls.mcp.managed_server import ManagedServer, ServerContext, State, has_sdk
-from agent_ls.mcp.names import SERVER_LIST, command_for, tool_name
+from agent_ls.mcp.names import LIST_OF_COMMAND, command_for, tool_name
 from agent_ls.mcp.resources import resource_tool
 from agent_ls.mcp.sources import FoundServers
 from agent_ls.mcp.tools import ToolKit, server_tool
@@ -69,7 +69,7 @@ class SessionServices:
     `approve` asks the user about a server; None if the user did not decide. `start` runs a task of the
     session. `warn` displays a warning to the user. `now` returns the time to store with decisions;
     `keep_folder` is the folder for which they are stored. `changed` is called after each change of
-    `SessionServers.servers`.
+    `SessionServers.servers`. `server_list` says where the user finds them.
     """
 
     find: Callable[[], FoundServers]
@@ -83,6 +83,7 @@ class SessionServices:
     limits: Callable[[], ServerLimits]
     redact: Callable[[str], str]
     changed: Callable[[], None]
+    server_list: str = LIST_OF_COMMAND
 
 
 @dataclass(slots=True)
@@ -313,7 +314,9 @@ class SessionServers:
                 self._failed.add(digest)
                 if is_new:
                     what = f"The MCP server {server.name} is not available: {server.error}"
-                    step = f"{command_for('test', server.name)} shows more; restart it in {SERVER_LIST}."
+                    test, listed = command_for("test", server.name), self._services.server_list
+                    again = "" if listed == LIST_OF_COMMAND else f"; restart it in {listed}"
+                    step = f"{test} shows more{again}."
                     self._services.warn(join_sentences(what, step if has_sdk() else ""))
 
     async def switch(self, name: str, *, is_on: bool) -> bool:

@@ -71,6 +71,7 @@ def assemble(
         trusted_folders=partial(_folders, server) if protocol.client.workspace_trusted else tuple,
         on_settings=settings_changed,
         on_trust=trust_changed,
+        lists_servers=True,
     )
     manager, found = create_manager(host, settings, client_state)
     problems = (*wrong, *ignored, *found)

@@ -78,6 +78,7 @@ class ClientState:
     - `session_folders`, `session_servers`: return, by session id, the additional folders and the MCP servers that the
       client opened or configured for one session only.
     - `notebooks`: whether session folders contain notebooks; None: search each folder when its session is opened.
+    - `lists_servers`: the client is an editor with a list of MCP servers, which messages may name.
     - `on_settings`: called after each change of settings, for components that read settings directly.
     - `on_trust`: awaited after each decision about trust, before the turn that asked for it continues.
     - `on_servers`: called with a session id after a change of an MCP server's state, tools, prompts or resources. Must
@@ -91,6 +92,7 @@ class ClientState:
     session_folders: Callable[[str], Sequence[str]] = lambda session_id: ()
     session_servers: Callable[[str], Mapping[str, Mapping[str, Any]]] = lambda session_id: {}
     notebooks: bool | None = None
+    lists_servers: bool = False
     on_settings: Callable[[Settings], object] = lambda settings: None
     on_trust: Callable[[], Awaitable[object]] = anyio.lowlevel.checkpoint
     on_servers: Callable[[str], None] = lambda session_id: None

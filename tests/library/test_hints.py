@@ -115,3 +115,14 @@ def test_the_hints_name_what_exists() -> None:
     given = {*inspect.signature(agent_ls.open_session).parameters}
     assert {"state_dir", "personal", "adapters"} <= given
     assert {SessionOwnedError, UnappliedChangesError} <= {*HINTS}
+
+
+@pytest.mark.req("T11")
+async def test_a_warning_about_an_mcp_server_names_no_editor(tmp_path: Path) -> None:
+    servers = {"mcp": {"servers": {"one": {"command": "/no/such/program"}}}}
+    given = options(tmp_path, FakeProvider([text("Hi.")]), trusted=True, settings=servers)
+    async with agent_ls.open_session(**given, approve=lambda request: True) as session:
+        events = [event async for event in session.run("go")]
+    warned = [event.message for event in events if isinstance(event, agent_ls.Warning)]
+    assert any("agent-ls mcp test one" in message for message in warned), warned
+    assert not any(name in message for message in warned for name in ("Neovim", "VS Code", "AgentLs"))

@@ -19,7 +19,7 @@ from agent_ls.features.base import SessionFeature
 from agent_ls.loop.calls.approval import Allowed, ApprovalQuestion, PendingApprovals, PolicyJudgement
 from agent_ls.loop.calls.redaction import Known, redacted
 from agent_ls.loop.seams import Clock
-from agent_ls.mcp.names import command_for
+from agent_ls.mcp.names import LIST_OF_COMMAND, LIST_OF_EDITORS, command_for
 from agent_ls.profiles.base import ProviderProfile
 from agent_ls.services.permissions.trust import UNSTORED_SOURCES
 from agent_ls.services.settings.model import Settings
@@ -58,9 +58,9 @@ class ServersOfSession:
     """The MCP servers of one session, started when they are first needed.
 
     `account` is the folder with the user's own file of servers, None to leave it out. `client` returns the servers
-    that the session's client configured. `is_trusted` returns whether the user
-    trusts `folder`; it blocks. `warn` displays a warning to the user. `made` is empty until the servers are
-    created.
+    that the session's client configured. `is_trusted` returns whether the user trusts `folder`; it blocks. `warn`
+    displays a warning to the user. `has_list`: the client shows a list of servers. `made` is empty until the
+    servers are created.
     """
 
     folder: str
@@ -81,7 +81,13 @@ class ServersOfSession:
     client: Callable[[], Mapping[str, Mapping[str, Any]]]
     made: list[SessionServers]
     places: Callable[[], Places]
+    has_list: bool
     boxes: list[ServerConfinement] = field(default_factory=list)
+
+    @property
+    def server_list(self) -> str:
+        """Where the user finds the servers, for a message."""
+        return LIST_OF_EDITORS if self.has_list else LIST_OF_COMMAND
 
     def are_configured(self) -> bool:
         """Return True if servers may be configured, False if none is. Blocks: checks whether some files exist."""
@@ -137,6 +143,7 @@ class ServersOfSession:
             limits=limits,
             redact=lambda text: redacted(text, self.secrets()),
             changed=self.changed,
+            server_list=self.server_list,
         )
         return SessionServers(services, self._context)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from agent_ls.features.mcp.of_session import ServersOfSession
 from agent_ls.loop.calls.redaction import redacted
-from agent_ls.mcp.names import SERVER_LIST
 from agent_ls.services.errors import AppError
 from agent_ls.text import format_code_block
 
@@ -67,7 +66,7 @@ async def prompt_text(servers: ServersOfSession | None, name: str, typed: str) -
         blocks = await server.prompt(prompt.name, _arguments(prompt, typed), timeout_ms / 1000)
     except UnavailableError as error:
         raise AppError(
-            str(error), f"try again, or check the state of {server.name} in {SERVER_LIST}"
+            str(error), f"try again, or check the state of {server.name} in {servers.server_list}"
         ) from None
     text = redacted(text_of(blocks), servers.secrets())
     return (

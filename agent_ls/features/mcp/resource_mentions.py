@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_ls.features.mcp.of_session import ServersOfSession
 from agent_ls.loop.calls.redaction import redacted
-from agent_ls.mcp.names import SERVER_LIST
+from agent_ls.mcp.names import LIST_OF_COMMAND
 from agent_ls.services.errors import AppError
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     """
     server = _find_running(servers, name)
     if servers is None or server is None:
-        raise AppError(f"no MCP server {name} is running in this session", f"check the name in {SERVER_LIST}")
+        listed = servers.server_list if servers else LIST_OF_COMMAND
+        raise AppError(f"no MCP server {name} is running in this session", f"check the name in {listed}")
     from agent_ls.mcp.managed_server import UnavailableError
     from agent_ls.mcp.results import text_of
 
@@ -66,7 +67,7 @@ async def resource_text(servers: ServersOfSession | None, name: str, uri: str) -
     except UnavailableError as error:
         raise AppError(
             str(error),
-            f"send the message without this mention, or check the state of {name} in {SERVER_LIST}",
+            f"send the message without this mention, or check the state of {name} in {servers.server_list}",
         ) from None
     text = redacted(text_of(blocks), servers.secrets()) or "(the resource is empty)"
     left_out = len(text) - MAX_CHARS

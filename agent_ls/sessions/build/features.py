@@ -115,6 +115,7 @@ def _servers(draft: SessionDraft) -> SessionFeature | None:
         client=partial(services.client.session_servers, location.session_id),
         made=[],
         places=lambda: location.bounds.places,
+        has_list=services.client.lists_servers,
     )
     return OfferedServers(servers, permissions.gate.reads)
 
