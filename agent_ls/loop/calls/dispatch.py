@@ -574,7 +574,9 @@ def parse_call(part: ToolCallPart, profile: ProviderProfile) -> ParsedCall:
     except ArgumentsError as error:
         text = f"Invalid arguments for tool: {part.name}\n{error}"
         return ParsedCall(
-            tool, None, ToolOutput(text, is_error=True, error_kind="validation", summary=str(error))
+            tool,
+            None,
+            ToolOutput(text, is_error=True, error_kind="validation", summary=str(error).removeprefix("- ")),
         )
 
 
