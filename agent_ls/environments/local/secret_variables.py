@@ -41,15 +41,21 @@ _ABOUT = frozenset(
 )
 """Last words of names whose values are something about a secret, such as its place."""
 
-_PUBLIC = frozenset("PUBLIC PUB CACHE PRIMARY FOREIGN SORT PARTITION HOT META COMPOSE DESKTOP GDM".split())
+_PUBLIC = frozenset(
+    """
+    PUBLIC PUB CACHE PRIMARY FOREIGN SORT PARTITION HOT META COMPOSE
+    DESKTOP GDM FULL TMUX ZELLIJ SSH MIR KDE GNOME PLASMA XDG WAYLAND TERM VIM NVIM SHELL LOGIN
+    """.split()
+)
 """Words before a last word that is then none of a secret: KITTY_PUBLIC_KEY, DESKTOP_SESSION."""
 _COUNTS = frozenset("MAX MIN NUM LIMIT BUDGET COUNT OUTPUT INPUT THINKING".split())
 
 _ACCOUNTS = frozenset("MYSQL DB DATABASE USER ADMIN ROOT SMTP MAIL REDIS LDAP SQL".split())
 """Words before PWD that make it a password; elsewhere it is a working directory."""
 
-_PATHS = frozenset({"GOOGLE_APPLICATION_CREDENTIALS"})
-"""Paths of files that tools need."""
+_NEEDED = regex(r"GOOGLE_APPLICATION_CREDENTIALS|GIT_CONFIG_KEY_\d+")
+"""A path that tools need, and names of settings, without which git fails."""
+_BY_ACCOUNT = "OP_SESSION_"
 
 
 def names_secret(name: str) -> bool:
@@ -58,10 +64,10 @@ def names_secret(name: str) -> bool:
     words = [word for word in _SEPARATOR.split(name) if word]
     while len(words) > 1 and (words[-1] in _FORMS or words[-1].isdigit()):
         words.pop()
-    if not words or name in _PATHS:
+    if not words or _NEEDED.fullmatch(name):
         return False
     *before, last = words
-    if "WEBHOOK" in words or last.endswith(_ENDINGS):
+    if "WEBHOOK" in words or last.endswith(_ENDINGS) or name.startswith(_BY_ACCOUNT):
         return True
     if last in _ABOUT:
         return False

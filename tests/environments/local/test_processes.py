@@ -403,7 +403,7 @@ anyio.run(main)
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv to have commands die with us")
 async def test_a_running_command_ends_when_the_server_is_killed() -> None:
     token = new_token()
-    environ = {**os.environ, "TOKEN": token}
+    environ = {**os.environ, "MARK": token}
     async with await anyio.open_process([sys.executable, "-c", HOST], env=environ) as host:
         await eventually(lambda: any(line.startswith("sleep") for line in processes_with(token).values()))
         host.kill()
