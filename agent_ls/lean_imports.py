@@ -7,119 +7,23 @@ and programs that import agent_ls, use the packages unchanged.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import threading
-from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-_deferred: list[_Written] = []
-"""The deferred methods in the order of their classes, so that they have the same numbers in the forks of a process."""
+from agent_ls.lean_dataclasses import defer_methods
 
 
 def make_lean(*, speaks_lsp: bool = True, forks: bool = False) -> None:
     """Make the imports of dataclasses, pydantic and the LSP types faster. Call this before these imports.
 
-    `speaks_lsp`: this process needs the LSP types, so import them now. `forks`: it uses `build`.
+    `speaks_lsp`: this process needs the LSP types, so import them now. `forks`: it uses `lean_dataclasses.build`.
     """
-    _defer_methods(_deferred.append if forks else lambda written: None)
+    defer_methods(forks=forks)
     _leave_out_plugins()
     if speaks_lsp and "lsprotocol.types" not in sys.modules:
         _defer_types()
-
-
-def built() -> list[int]:
-    """Return the numbers of the deferred methods that were compiled, in a process that forks or was forked."""
-    return [number for number, written in enumerate(_deferred) if written.is_compiled]
-
-
-def build(numbers: Iterable[int]) -> None:
-    """Compile the methods that `built` returned in a fork of this process."""
-    for number in numbers:
-        if number < len(_deferred):
-            _deferred[number].compile()
-
-
-def _defer_methods(note: Callable[[_Written], object]) -> None:
-    """Make `dataclasses` compile each generated method at its first call.
-
-    Half of the import time of agent-ls is spent on compiling methods of five hundred classes, most of which
-    are never called. `dataclasses` passes the source of a function `__create_fn__`, which returns one or
-    several methods, to `exec`. The replaced `exec` defers that source and runs any other source as usual.
-    """
-
-    def defer(text: str, scope: dict[str, Any], found: dict[str, Any]) -> None:
-        head, _, returned = text.rpartition("\n return ")
-        if not head.startswith("def __create_fn__("):
-            exec(text, scope, found)
-            return
-
-        def create(**values: Any) -> Any:
-            written = _Written(text, scope, values)
-            note(written)
-            if not returned.startswith("("):
-                return _late(written, returned)
-            return tuple(_late(written, name) for name in returned.strip("()").split(",") if name)
-
-        found["__create_fn__"] = create
-
-    vars(dataclasses)["exec"] = defer
-    if not _makes_dataclasses():  # this Python version generates methods differently
-        del vars(dataclasses)["exec"]
-
-
-def _makes_dataclasses() -> bool:
-    try:
-        probe = dataclasses.make_dataclass("Probe", [("x", int), ("y", int, 2)], frozen=True, slots=True)
-        one, other = probe(1), probe(x=1, y=2)
-        return (
-            one == other and hash(one) == hash(other) and repr(one) == "Probe(x=1, y=2)" and one != probe(2)
-        )
-    except Exception:
-        return False
-
-
-class _Written:
-    """The source of some methods of a class. It is compiled when one of them is called for the first time."""
-
-    __slots__ = ("_made", "_scope", "_text", "_values")
-
-    def __init__(self, text: str, scope: dict[str, Any], values: dict[str, Any]) -> None:
-        self._text, self._scope, self._values = text, scope, values
-        self._made: dict[str, Callable[..., Any]] = {}
-
-    @property
-    def is_compiled(self) -> bool:
-        return bool(self._made)
-
-    def method(self, name: str) -> Callable[..., Any]:
-        self.compile()
-        return self._made[name]
-
-    def compile(self) -> None:
-        if not self._made:
-            found: dict[str, Any] = {}
-            exec(self._text, self._scope, found)
-            made = found["__create_fn__"](**self._values)
-            self._made = {
-                method.__name__: method for method in (made if isinstance(made, tuple) else (made,))
-            }
-
-
-def _late(written: _Written, name: str) -> Callable[..., Any]:
-    """Return a method that compiles the real one at its first call and replaces itself in the class."""
-
-    def late(self: Any, /, *values: Any, **named: Any) -> Any:
-        method = written.method(name)
-        method.__qualname__ = late.__qualname__
-        for owner in type(self).__mro__:
-            if vars(owner).get(name) is late:
-                setattr(owner, name, method)
-        return method(self, *values, **named)
-
-    late.__name__ = name
-    return late
 
 
 def _leave_out_plugins() -> None:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from agent_ls import lean_imports
+from agent_ls import lean_dataclasses
 from agent_ls.cli import batch_child
 from agent_ls.lean_imports import make_lean
 from agent_ls.system import forbid_process_inspection, quick_exit
@@ -32,7 +32,7 @@ CODEC = "agent_ls.loop.events.codec"
 @dataclass(frozen=True, slots=True)
 class Warmth:
     """The imports and builds of a process, which forks of another process need not repeat: our modules, the numbers of
-    compiled methods (lean_imports.py), and the kinds of events whose validators were built.
+    generated methods (lean_dataclasses.py), and the kinds of events whose validators were built.
     """
 
     modules: Sequence[str] = ()
@@ -45,7 +45,7 @@ class Warmth:
         codec = sys.modules.get(CODEC)
         return cls(
             [name for name in sys.modules if name.startswith(OWN)],
-            lean_imports.built(),
+            lean_dataclasses.built(),
             codec.built_kinds() if codec else (),
         )
 
@@ -78,7 +78,7 @@ class Warmth:
             if name.startswith(OWN) and name not in sys.modules:
                 with suppress(ImportError):
                     importlib.import_module(name)
-        lean_imports.build(self.methods)
+        lean_dataclasses.build(self.methods)
         if self.kinds:
             importlib.import_module(CODEC).build(self.kinds)
         gc.freeze()  # otherwise the first collection of each attempt copies the memory of all this

@@ -161,7 +161,7 @@ def preload(module: str, is_server: bool) -> None:
         return
     from agent_ls.lean_imports import make_lean
 
-    make_lean(speaks_lsp=is_server)
+    make_lean(speaks_lsp=is_server, forks=True)
     for name in (*_OTHER_MODULES, *modules_below(*_OF_ALL, *(_OF_SERVER if is_server else _OF_COMMANDS))):
         with suppress(ModuleNotFoundError):  # modules of another system, or that need an optional package
             importlib.import_module(name)
@@ -207,15 +207,12 @@ def modules_below(*packages: str) -> Iterator[str]:
 
 
 def finish_classes() -> None:
-    """Compile the methods and validators of agent-ls that are made at their first use (lean_imports.py, pydantic)."""
+    """Make the methods and validators of agent-ls that are made at their first use (lean_dataclasses.py, pydantic)."""
     from pydantic import BaseModel
 
-    from agent_ls import lean_imports
+    from agent_ls import lean_dataclasses
 
-    for found in gc.get_objects():
-        if isinstance(found, lean_imports._Written):
-            with suppress(KeyError):
-                found.method("")
+    lean_dataclasses.build(range(len(lean_dataclasses._deferred)))
     models = [BaseModel]
     while models:
         model = models.pop()
