@@ -110,7 +110,10 @@ def _connect_client(
 ) -> Context:
     """Connect the sessions with the client: its events, its requests and its documents."""
     protocol, host, client_id = server.protocol, server.host, new_id("c")
-    senders = EventSenders(send=protocol.send_events, drain=server.writer.drain, start=start)
+    writer = server.writer
+    senders = EventSenders(
+        send=protocol.send_events, drain=writer.drain, has_room=lambda: not writer.waiting_bytes, start=start
+    )
     manager.owners.set_program_name(protocol.client.name)
     manager.owners.watch(follow_access(senders))
     requests = ClientRequests(

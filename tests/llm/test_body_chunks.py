@@ -62,6 +62,37 @@ async def test_chunks_that_have_arrived_are_joined_after_the_first() -> None:
     assert await read(connection) == [b"again"]
 
 
+class Counted(h11.Connection):
+    """Counts how often the parser is called."""
+
+    calls = 0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        self.calls += 1
+        return super().next_event()
+
+
+@pytest.mark.req("L5")
+async def test_a_chunk_that_arrives_alone_is_parsed_with_two_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(h11, "Connection", Counted)
+    connection = await asked()
+    parser = connection._http
+    assert isinstance(parser, Counted)
+    reading = asyncio.ensure_future(read(connection))
+    for data in (HEAD, *[chunk(b"a few letters")] * 9):
+        connection.data_received(data)
+        for _ in range(5):
+            await asyncio.sleep(0)
+    before = parser.calls
+    for _ in range(9):
+        connection.data_received(chunk(b"a few letters"))
+        for _ in range(5):
+            await asyncio.sleep(0)
+    assert parser.calls - before == 2 * 9
+    connection.data_received(END)
+    assert len(await reading) == 18
+
+
 @given(
     pieces=st.lists(st.binary(min_size=1, max_size=9), max_size=40),
     cuts=st.lists(st.integers(0, 400), max_size=8),

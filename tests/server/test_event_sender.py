@@ -63,11 +63,17 @@ async def senders(
         yield EventSenders(
             send=pipe.send,
             drain=pipe.drain,
+            has_room=lambda: pipe.room.is_set(),
             start=start,
             now=(lambda: 0.0) if sleep else (lambda: float(next(times))),
             sleep=sleep or anyio.sleep,
         )
         tasks.cancel_scope.cancel()
+
+
+async def no_sleep(seconds: float) -> None:
+    """Let the tasks run. With it, the clock of the senders does not advance."""
+    await anyio.lowlevel.checkpoint()
 
 
 async def let_tasks_run() -> None:
@@ -112,6 +118,38 @@ async def test_a_client_that_does_not_read_gets_joined_deltas_and_every_recorded
         (delta,) = pipe.of("assistant_text_delta")
         assert (delta["offset"], delta["data"]["text"]) == (0, "x" * 1000)
         assert [event["kind"] for event in pipe.sent[-2:]] == ["assistant_text_delta", "title"]
+
+
+@pytest.mark.req("L5")
+async def test_a_delta_that_arrives_alone_is_written_before_another_task_runs() -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe) as found:
+        found.subscribe(session).start()
+        await let_tasks_run()
+        say(session, 0, "x")
+        assert len(pipe.of("assistant_text_delta")) == 1
+        session.emit(Title("before the next delta"))
+        say(session, 1, "y")
+        assert pipe.of("title") == []
+        await let_tasks_run()
+        kinds = [event["kind"] for event in pipe.sent if event["kind"] != "session_start"]
+        assert kinds == ["assistant_text_delta", "title", "assistant_text_delta"]
+
+
+@pytest.mark.req("L5")
+@pytest.mark.parametrize("is_full", [True, False])
+async def test_deltas_of_a_burst_or_for_a_full_pipe_wait_and_are_joined(is_full: bool) -> None:
+    pipe, session = Pipe(), make_session(FakeProvider([]))
+    async with senders(pipe, None if is_full else no_sleep) as found:
+        found.subscribe(session).start()
+        await let_tasks_run()
+        if is_full:
+            pipe.room = anyio.Event()
+        for at in range(9):
+            say(session, at, "x")
+        assert pipe.of("assistant_text_delta") == []
+        await let_tasks_run()
+        assert [it["data"]["text"] for it in pipe.of("assistant_text_delta")] == ["x" * 9]
 
 
 @pytest.mark.req("E4")
@@ -194,7 +232,7 @@ async def test_the_first_delta_of_a_burst_is_sent_before_the_second_is_read(
 ) -> None:
     pipe = Pipe()
     model = Burst(pipe, kind, piece)
-    async with senders(pipe) as found, running_session(model) as b:
+    async with senders(pipe, no_sleep) as found, running_session(model) as b:
         found.subscribe(b.session).start()
         await let_tasks_run()
         await b.say("go")

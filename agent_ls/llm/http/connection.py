@@ -20,6 +20,7 @@ _MAX_HEAD_BYTES = 100 * 1024  # limit for the status line and all headers togeth
 _MAX_UNREAD_BYTES = 1024 * 1024  # if more bytes are received but not parsed, reading from the socket pauses
 _SLICE_BYTES = 64 * 1024  # the server must accept each slice of this size within the silence limit
 _MAX_JOINED = 32
+_FRAMING_BYTES = 16  # the size of a chunk and two line ends
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 _Event: TypeAlias = h11.Response | h11.Data | h11.EndOfMessage
@@ -44,6 +45,8 @@ class Connection(asyncio.Protocol):
         self._waiting_since = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._unread = 0
+        self._is_parsed = False
+        """Whether everything that has arrived is parsed, so that the next part of the response has not."""
         self._read_ahead: h11.EndOfMessage | None = None
         self._is_full = False
         self._has_ended = False
@@ -60,6 +63,7 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         self._http.receive_data(data)
+        self._is_parsed = False
         self._unread += len(data)
         if self._unread > _MAX_UNREAD_BYTES and self._transport is not None:
             self._transport.pause_reading()
@@ -121,13 +125,11 @@ class Connection(asyncio.Protocol):
             self._read_ahead = None
             return end
         while True:
-            try:
-                event = self._http.next_event()
-            except h11.ProtocolError:
-                raise self._error() from None
+            event = h11.NEED_DATA if self._is_parsed else self._next_event()
             if isinstance(event, h11.Response | h11.Data | h11.EndOfMessage):
                 return event
             if event is h11.NEED_DATA:
+                self._is_parsed = True
                 if self._unread > _MAX_UNREAD_BYTES and self._transport is not None:
                     self._transport.resume_reading()
                 self._unread = 0
@@ -136,6 +138,10 @@ class Connection(asyncio.Protocol):
                 await self._wait_for_change(failures.SILENT)
             elif not isinstance(event, h11.InformationalResponse):
                 raise self._error()
+
+    def may_have_more(self, taken: int) -> bool:
+        """Return whether more than these bytes of a body, and the framing of one chunk, arrived since the last wait."""
+        return self._unread - taken > _FRAMING_BYTES
 
     def read_arrived(self) -> bytes | None:
         """Return the next part of the body if it has arrived, else None."""
@@ -147,7 +153,14 @@ class Connection(asyncio.Protocol):
             return bytes(event.data)
         if isinstance(event, h11.EndOfMessage):
             self._read_ahead = event
+        self._is_parsed = event is h11.NEED_DATA
         return None
+
+    def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        try:
+            return self._http.next_event()
+        except h11.ProtocolError:
+            raise self._error() from None
 
     def finish(self) -> bool:
         """Prepare the connection for another request.
@@ -181,6 +194,7 @@ class Connection(asyncio.Protocol):
         if not self._has_ended:
             self._has_ended = True
             self._http.receive_data(b"")
+            self._is_parsed = False
         self._wake()
 
     def _wake(self) -> None:
@@ -248,8 +262,9 @@ class BodyChunks:
 
     def _joined(self, first: h11.Data) -> bytes:
         parts = [bytes(first.data)]
-        while len(parts) < self._at_once and (part := self._connection.read_arrived()):
-            parts.append(part)
+        if self._connection.may_have_more(len(parts[0])):
+            while len(parts) < self._at_once and (part := self._connection.read_arrived()):
+                parts.append(part)
         self._at_once = min(2 * self._at_once, _MAX_JOINED)
         return b"".join(parts)
 

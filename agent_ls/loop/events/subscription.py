@@ -70,6 +70,13 @@ class Subscription:
         self._on_close = on_close
         self.waiting_size = 0
         self._limit: int | None = None
+        self._take_at_once: Callable[[EncodedEvent], bool] | None = None
+
+    def offer_deltas(self, take: Callable[[EncodedEvent], bool]) -> None:
+        """Offer a delta to `take` when it is emitted, while the consumer waits for events. If `take` returns True, it
+        has consumed the delta, which saves waking the consumer's task.
+        """
+        self._take_at_once = take
 
     def limit_queue(self, limit: int | None) -> None:
         """Limit the size of the queue. If a new event would make the queue longer than `limit`, all queued
@@ -81,6 +88,8 @@ class Subscription:
     def push(self, item: EncodedEvent) -> None:
         """Add an event. Only the session may call this."""
         event = item.envelope.event
+        if self._wake and self._take_at_once and isinstance(event, Delta) and self._take_at_once(item):
+            return
         size = len(event.text) if isinstance(event, Delta) else len(item.encoded)
         if self._limit is not None and self.waiting_size + size > self._limit:
             self._drop_all()

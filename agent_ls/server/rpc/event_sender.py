@@ -3,7 +3,7 @@
 Events are sent as the bytes of the log; `to_wire.event` adds the URIs. While the pipe is full, the task waits
 and new events collect in its Subscription, which joins consecutive deltas. A slow editor therefore gets
 fewer, larger deltas and delays nobody else. Events that wait together are written together: each write wakes the
-client.
+client. A delta that nothing waits before is written when it is emitted, without waking the task.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 import anyio
 
 from agent_ls.background import TaskStarter
-from agent_ls.loop.events.subscription import Subscription
+from agent_ls.loop.events.subscription import EncodedEvent, Subscription
 from agent_ls.loop.events.types import Delta
 from agent_ls.server.rpc import to_wire
 
@@ -28,6 +28,9 @@ pipe could take more.
 
 The limit saves the editor work: it does work for each event, and users cannot read faster.
 """
+
+ALONE_S = 0.002
+"""A delta is written when it is emitted if no other one was for this time: deltas of a burst are joined instead."""
 
 BATCH_BYTES = 64 * 1024
 """Maximum size of the events that are written together, unless one event is larger: the capacity of a Linux pipe."""
@@ -89,6 +92,28 @@ class _Feed:
             subscription.close()
 
 
+class _Pace:
+    """Counts the deltas of a feed, in periods of PACE_S."""
+
+    def __init__(self, now: float) -> None:
+        self._begun = self._last = now
+        self._count = 0
+
+    def is_alone(self, now: float) -> bool:
+        """Return whether no delta was sent or offered for a while, and this one does not need a sleep after it."""
+        before, self._last = self._last, now
+        return now - before >= ALONE_S and self._count < PACE_DELTAS - 1
+
+    def count(self, now: float) -> float:
+        """Count a delta that was sent. Returns the seconds until the next one may be sent."""
+        self._count += 1
+        self._last = now
+        rest = self._begun + PACE_S - now
+        if rest <= 0:
+            self._begun, self._count = now, 0
+        return rest if self._count >= PACE_DELTAS else 0.0
+
+
 def _subscribe_bounded(session: EventSource) -> Subscription:
     subscription = session.subscribe()
     subscription.limit_queue(MAX_WAITING)
@@ -97,7 +122,7 @@ def _subscribe_bounded(session: EventSource) -> Subscription:
 
 class EventSenders:
     """All subscriptions of the client. `send` writes encoded events at once, `start` runs a task; `drain` waits
-    while the pipe is full.
+    while the pipe is full. `has_room` returns whether everything that was sent has been written.
     """
 
     def __init__(
@@ -106,11 +131,13 @@ class EventSenders:
         send: Callable[[Sequence[bytes]], None],
         drain: Callable[[], Awaitable[None]],
         start: TaskStarter,
+        has_room: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._send = send
         self._drain = drain
+        self._has_room = has_room
         self._start = start
         self._now = now
         self._sleep = sleep
@@ -217,7 +244,8 @@ class EventSenders:
 
     async def _send_all(self, feed: _Feed) -> None:
         with feed.current as subscription:
-            begun, count = self._now(), 0
+            pace = _Pace(self._now())
+            subscription.offer_deltas(lambda delta: self._send_alone(delta, pace))
             batch: list[bytes] = []
             async for item in subscription:
                 seq, is_delta = item.envelope.seq, isinstance(item.envelope.event, Delta)
@@ -231,14 +259,16 @@ class EventSenders:
                 self._send(batch)
                 batch = []
                 await self._drain()
-                if not is_delta:
-                    continue
-                count += 1
-                rest = begun + PACE_S - self._now()
-                if rest <= 0:
-                    begun, count = self._now(), 0
-                elif count >= PACE_DELTAS:
+                if is_delta and (rest := pace.count(self._now())):
                     await self._sleep(rest)  # deltas that arrive during the sleep are joined
+
+    def _send_alone(self, delta: EncodedEvent, pace: _Pace) -> bool:
+        """Send a delta, if it is not one of many and the pipe is empty."""
+        if not pace.is_alone(now := self._now()) or not self._has_room():
+            return False
+        self._send((to_wire.event(delta.encoded),))
+        pace.count(now)
+        return True
 
     def _drop(self, session_id: str, feed: _Feed) -> None:
         """Close this feed, and remove it unless the client has subscribed to the session again since."""
