@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from agent_ls.argument_types import Misuse, find_misuse, hints_of
 from agent_ls.llm.errors import ConfigurationError
 from agent_ls.llm.messages import Message
@@ -11,6 +13,8 @@ _MADE = {"messages": Message, "tools": ToolDefinition}
 """Fields with many values. Their own fields are not checked for each request: tools are checked when they are made, and
 the parts of messages by the codec.
 """
+
+_DEFAULTS = {it.name: it.default for it in fields(Request)}
 
 
 def check_request(request: object) -> None:
@@ -28,6 +32,8 @@ def check_request(request: object) -> None:
 def _find_wrong_type(request: Request) -> Misuse | None:
     for name, hint in hints_of(Request).items():
         value = getattr(request, name)
+        if value is _DEFAULTS[name]:
+            continue
         is_made = name in _MADE and isinstance(value, list | tuple) and {*map(type, value)} <= {_MADE[name]}
         if not is_made and (misuse := find_misuse(name, value, hint)):
             return misuse

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import agent_ls
+from agent_ls.argument_types import Misuse, find_misuse
 from agent_ls.llm import (
     CallableTool,
     Client,
@@ -16,6 +17,7 @@ from agent_ls.llm import (
     JsonObject,
     ToolDefinition,
     build_request,
+    request_check,
     user,
 )
 
@@ -108,3 +110,17 @@ async def test_a_request_without_a_fault_is_sent() -> None:
     tools = (CallableTool("look", "Looks.", OBJECT).definition,)
     given = replace(request, tools=tools, temperature=1, metadata={"user_id": "u"}, messages=(user("hi"),))
     assert (await Client({"test": model}).complete(given)).text == "yes"
+
+
+def test_values_that_are_the_default_are_not_compared_with_their_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[str] = []
+
+    def counting(name: str, value: object, hint: object) -> Misuse | None:
+        compared.append(name)
+        return find_misuse(name, value, hint)
+
+    monkeypatch.setattr(request_check, "find_misuse", counting)
+    request_check.check_request(replace(build_request("m", "hi", provider="test"), temperature=0.5))
+    assert compared == ["model", "provider", "provider_options", "temperature", "metadata"]
