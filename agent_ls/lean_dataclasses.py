@@ -99,6 +99,8 @@ def _late_class(
     for name in _wanted(own, options):
         added[name] = late.stub(name)
         note((late, name))
+    if hasattr(dataclasses, "_replace") and "__replace__" not in own:  # since Python 3.13, for `copy.replace`
+        added["__replace__"] = dataclasses._replace
     if options["eq"] and not options["frozen"] and not _has_hash(own):
         added["__hash__"] = None
     if options["frozen"]:
