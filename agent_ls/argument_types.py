@@ -141,10 +141,8 @@ def find_misuse(name: str, value: Any, hint: Any) -> Misuse | None:
 
 
 def _find_in_union(name: str, value: Any, hint: Any) -> Misuse | None:
-    if value is None and NoneType in get_args(
-        hint
-    ):  # most often, so that no message is made for the other types
-        return None
+    if value is None and NoneType in get_args(hint):
+        return None  # the most frequent case, so that no message is made for the other types
     found = [find_misuse(name, value, one) for one in get_args(hint)]
     if None in found:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import reprlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING
 from types import FunctionType, MemberDescriptorType
@@ -25,6 +26,9 @@ _OPTIONS = {
 }  # fmt: skip
 """The options of classes that are deferred, with their defaults. Classes with other options are made as usual."""
 
+_UNKNOWN_VERSION = (3, 14)
+"""Python versions from this one on keep annotations in another way: their classes are made as usual."""
+
 _original = dataclasses.dataclass
 _deferred: list[tuple[_LateMethods, str]] = []
 """The deferred methods in the order of their classes, so that they have the same numbers in the forks of a process."""
@@ -35,7 +39,7 @@ def defer_methods(*, forks: bool) -> None:
 
     `forks`: this process uses `build`.
     """
-    if dataclasses.dataclass is not _original:
+    if dataclasses.dataclass is not _original or sys.version_info >= _UNKNOWN_VERSION:
         return
     note: Callable[[tuple[_LateMethods, str]], object] = _deferred.append if forks else lambda method: None
 

@@ -186,6 +186,26 @@ print(len(finished), len(compiled), len(ours), "importlib.metadata" in sys.modul
 """
 
 
+SHAPES = """
+import dataclasses, sys
+import agent_ls.server.backend, agent_ls.server.server, agent_ls.server.assembly, agent_ls.server.create_manager
+import agent_ls.library, agent_ls.headless.exec, agent_ls.acp.serving, agent_ls.batch.runner
+
+seen = {}
+for module in tuple(sys.modules.values()):
+    for value in tuple(vars(module).values()):
+        if isinstance(value, type) and "__dataclass_fields__" in vars(value):
+            seen[value.__module__, value.__qualname__] = value
+for name, cls in sorted(seen.items()):
+    print(name, cls.__mro__, cls.__dataclass_params__, vars(cls).get("__match_args__"), vars(cls).get("__slots__"))
+    print("  ", cls.__hash__ is None, sorted(getattr(cls, "__abstractmethods__", ())))
+    print("  ", sorted(vars(cls).keys() - {"__doc__", "__annotations__"}))
+    for it in cls.__dataclass_fields__.values():
+        print("  ", it.name, it.type, it.default, it.default_factory, it.init, it.repr, it.hash, it.compare, it.kw_only)
+        print("  ", it._field_type, it.metadata)
+"""
+
+
 def printed(program: str) -> str:
     environ = {**os.environ, "PYTHONHASHSEED": "0"}
     done = subprocess.run(
@@ -208,6 +228,12 @@ def test_a_deferred_type_first_used_by_several_threads_is_complete_in_every_thre
 def test_deferred_dataclass_methods_behave_like_the_originals_when_called() -> None:
     as_they_are, put_off = printed(DATACLASSES), printed(LEAN + DATACLASSES)
     assert "FrozenInstanceError" in as_they_are
+    assert put_off == as_they_are
+
+
+def test_all_deferred_dataclasses_have_the_shape_of_the_originals() -> None:
+    as_they_are, put_off = printed(SHAPES), printed(LEAN + SHAPES)
+    assert as_they_are.count("agent_ls.") > 600
     assert put_off == as_they_are
 
 
