@@ -33,13 +33,15 @@ MAX_SPAN = 2_000
 def rule_for_pathspec(line: str) -> str:
     """Return a rule without the blanks at its end, of which an escaped one stays, with `/` for `\\/`, and with classes
     that have no escapes and names. Only blanks are left out: pathspec would also take other white space from the end.
-    A rule with a class that matches nothing, as `[/]`, becomes "".
+    A rule that matches nothing, as `[/]` or `!/`, becomes "".
     """
     end = at = 0
     while at < len(line):
         step = 2 if line[at] == "\\" else 1
         end = at + step if line[at] != " " else end
         at += step
+    if not line[:end].removeprefix("!").strip("/"):
+        return ""
     return _BLANK_AT_END.sub(r"\1[\2]", _rewritten(line[:end]))
 
 

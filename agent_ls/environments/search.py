@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import accumulate, islice, pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_ls.environments.base import READ_LIMIT_BYTES, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.errors import InvalidPatternError
@@ -46,7 +46,7 @@ _FLAGS = regex(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\(\?([imsx]*-?[imsx]+)\)|([()|])
 _OPEN_CLASS = r"\[[!^]?\]?[^]\n]*"
 _MISREAD = regex(
     rf"\A\ufeff|(?<!\\)(?:\\\\)*(?:\\ {{2,}}|\\\\ +)\r?$|{_OPEN_CLASS}(?:[\\/]|\[:)[^\n]*\]"
-    r"|\[(?P<one>.)-(?!(?P=one))[^]]\]",
+    r"|\[(?P<one>.)-(?!(?P=one))[^]]\]|^(?:!/*|/+) *\r?$",
     re.MULTILINE,
 )
 # A rule that ends with white space other than blanks, such as a tab or, as in `Icon\r`, a second carriage return.
@@ -54,6 +54,9 @@ _WHITE_AT_END = regex(r"^(?!#)[^\n]*(?<=\S)(?! *\r?$)[^\S\n]+$", re.MULTILINE)
 _SEVERAL_PARTS = regex(r"^[^#\n]*[^\n/]/[^\n/ ]", re.MULTILINE)
 _SHOWN_AGAIN = regex(r"^!/?([^\n/]+/[^\n ][^\n]*)", re.MULTILINE)
 _ESCAPED_CLASS = regex(rf"{_OPEN_CLASS}[\\/][^\n]*\]")
+_NEGATED_WITHIN = regex(r"[^\n/]\[[!^]\]?[^]\n]*\][^\n/ ]")  # ripgrep lets such a class match a slash
+# A class in a rule that pathspec has translated; group 1 is one that matches all but some characters.
+_TRANSLATED_CLASS = regex(r"\\.|(\[\^(?!/\])\]?[^]]*\])|\[\]?[^]]*\]", re.DOTALL)
 _BELOW = regex(r"/\*\*(/?) *$")
 # Finds what Python spells in another way than ripgrep. Group 1 matches brackets and other escapes, as above.
 _OTHER_SPELLING = regex(r"(\[(?:\\.|[^\]\\])*\]|\\[^<>k])|\\k<(\w+)>|(\\[<>]|\(\?<(?=[A-Za-z_]))", re.DOTALL)
@@ -269,7 +272,19 @@ def _lines_of(text: str) -> Iterator[str]:
 def _spec(lines: list[str]) -> pathspec.GitIgnoreSpec:
     import pathspec  # imported here, because it is not needed if ripgrep is installed
 
-    return pathspec.GitIgnoreSpec.from_lines(map(_without_own_folder, lines))
+    spec = pathspec.GitIgnoreSpec.from_lines(map(_without_own_folder, lines))
+    has_negated = any("[!" in line for line in lines)
+    return pathspec.GitIgnoreSpec(map(_within_names, spec.patterns)) if has_negated else spec
+
+
+def _within_names(rule: Any) -> Any:
+    """Return a rule of pathspec whose negated classes match no slash, as in git."""
+    if rule.regex is None:
+        return rule
+    within = _TRANSLATED_CLASS.sub(
+        lambda found: f"(?!/){found[0]}" if found[1] else found[0], rule.regex.pattern
+    )
+    return type(rule)(re.compile(within), rule.include)
 
 
 def _without_own_folder(line: str) -> str:
@@ -292,13 +307,12 @@ def hides_too_much(rules: str, below: Sequence[str]) -> bool:
     """Return whether ripgrep may not find files because it misreads an ignore file, in a search of a folder below it.
 
     `below` has the names of the folders down to the searched one. ripgrep reads each character of a class as a member,
-    also an escape, leaves white space out at the end of a rule, and may not see a rule with several parts that shows
-    files again.
+    also an escape, lets a negated class match a slash, leaves white space out at the end of a rule, and may not see a
+    rule with several parts that shows files again.
     """
     again = (found[1].split("/") for found in _SHOWN_AGAIN.finditer(rules)) if below else ()
-    return bool(_ESCAPED_CLASS.search(rules) or _WHITE_AT_END.search(rules)) or any(
-        _may_concern(parts, below) for parts in again
-    )
+    misread = (_ESCAPED_CLASS, _NEGATED_WITHIN, _WHITE_AT_END)
+    return any(it.search(rules) for it in misread) or any(_may_concern(parts, below) for parts in again)
 
 
 def _may_concern(parts: Sequence[str], below: Sequence[str]) -> bool:
@@ -316,8 +330,8 @@ class MisreadRules:
     """The ignore files in `root` and below that ripgrep misreads in a search of the folder `searched`.
 
     ripgrep does not know the first rule behind a byte order mark, no escape before blanks and no other white space at
-    the end, and no escapes and names in classes. It compares rules of several parts from folders above `searched` with
-    a wrong path.
+    the end, and no escapes and names in classes. A `!` alone shows all files again. It compares rules of several parts
+    from folders above `searched` with a wrong path.
     """
 
     tree: Tree
