@@ -369,10 +369,14 @@ def _check_added(before: str, text: str) -> None:
             raise NotEncodableError(text, found.start(), "an encoding that agent-ls does not know")
 
 
+HEAD_BYTES = 8192
+"""A NUL byte among as many bytes at the start of a file makes it binary."""
+
+
 def looks_binary(data: bytes) -> bool:
     """Return whether the first 8 KiB contain a NUL byte, as grep and git decide; UTF-16 with a BOM is text."""
     is_utf_16 = data.startswith((b"\xff\xfe", b"\xfe\xff")) and not data.startswith(b"\xff\xfe\0\0")
-    return b"\0" in data[:8192] and not is_utf_16
+    return b"\0" in data[:HEAD_BYTES] and not is_utf_16
 
 
 _STRINGS = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)"  # sequences that set a title, a link, the clipboard or an image

@@ -14,6 +14,7 @@ from agent_ls.environments.base import ExecutionEnvironment, GrepLine, GrepOptio
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError, InvalidPatternError
 from agent_ls.patterns import regex
+from agent_ls.text import looks_binary
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
 from agent_ls.tools.file_types import glob_of_type
 from agent_ls.tools.look import Look
@@ -119,7 +120,8 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
             ) from None
         where = shown_path(path, context.environment)
         if not result.lines:
-            return ToolOutput(_no_matches(arguments, where))
+            is_binary = await _is_binary(path, context.environment)
+            return ToolOutput(_binary(where) if is_binary else _no_matches(arguments, where))
         if arguments.output_mode == "content":
             cells = await map_lines_to_cells(result.lines, context.environment)
             found = _skip_matches(cells, arguments.offset)
@@ -152,6 +154,20 @@ def _skip_matches(lines: Sequence[GrepLine], offset: int) -> Sequence[GrepLine]:
     if not offset or not matches:
         return lines
     return lines[matches[offset] :] if offset < len(matches) else ()
+
+
+async def _is_binary(path: str, environment: ExecutionEnvironment) -> bool:
+    try:
+        return looks_binary(await environment.read_bytes(path))
+    except EnvError:  # mostly a folder
+        return False
+
+
+def _binary(where: str) -> str:
+    return (
+        f"{where} was not searched, because it counts as binary: it has a NUL byte near its start. A command such as "
+        "`grep -a` searches it."
+    )
 
 
 def _no_matches(arguments: GrepArguments, where: str) -> str:

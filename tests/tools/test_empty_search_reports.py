@@ -202,3 +202,17 @@ async def test_the_match_of_a_very_long_line_is_shown(tmp_path: Path, ripgrep: s
     (tmp_path / "min.js").write_text("x" * 50_000 + "needle();" + "y" * 50_000 + "\n")
     found = (await calls_in(tmp_path, ripgrep).call(GREP, pattern=r"needle\(\)")).text
     assert found.startswith("min.js:1:") and "needle();" in found and len(found) < 5_000
+
+
+@PROGRAMS
+@pytest.mark.report("anthropics/claude-code#82773")
+async def test_a_file_with_a_nul_byte_is_searched_or_named(tmp_path: Path, ripgrep: str | None) -> None:
+    (tmp_path / "early.mjs").write_bytes(b"hello\0world\nmatch line\n")
+    (tmp_path / "late.txt").write_bytes(b"match\n" + b"x\n" * 90_000 + b"a\0b\nmatch again\n")
+    calls = calls_in(tmp_path, ripgrep)
+    named = (await calls.call(GREP, pattern="match", path="early.mjs")).text
+    assert "NUL" in named and "early.mjs" in named
+    found = (await calls.call(GREP, pattern="match", path="late.txt")).text
+    assert found == "late.txt:1:match\nlate.txt:90003:match again"
+    assert (await calls.call(GREP, pattern="match", path=".")).text == found
+    assert "No matches" in (await calls.call(GREP, pattern="nowhere", path="late.txt")).text

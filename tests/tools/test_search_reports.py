@@ -42,6 +42,14 @@ async def test_a_pattern_that_begins_with_a_dash_is_searched_for(tmp_path: Path,
         reported(
             "anomalyco/opencode#45911", ".github/workflows/*.yml", ".github/workflows/ci.yml", id="workflow"
         ),
+        reported(
+            "anthropics/claude-code#25143",
+            ".flightops/ARTIFACTS.md",
+            ".flightops/ARTIFACTS.md",
+            id="whole name",
+        ),
+        pytest.param(".flightops/*", ".flightops/ARTIFACTS.md", id="star in a hidden folder"),
+        pytest.param(".flightops/**/*", ".flightops/ARTIFACTS.md", id="stars in a hidden folder"),
         reported("anomalyco/opencode#32669", ".ai/*.md", ".ai/current-task.md", id="dot folder"),
     ],
 )
@@ -123,7 +131,7 @@ GREPS: list[Any] = [
     reported("anomalyco/opencode#45185", {"pattern": "make", "path": "src/a.py"}, "src/a.py:1:make_snapshot(1)"),
     reported("gossipcat-ai/gossipcat-ai#712", {"pattern": "fails", "path": "src/a.py"}, "src/a.py:4:1) fails"),
     reported("anomalyco/opencode#32688", {"pattern": "openai/gpt", "path": "docs"}, "docs/deep/a.md:1:openai/gpt"),
-    pytest.param({"pattern": "found"}, "latin.txt:1:café found"),
+    reported("Genivia/ugrep#172", {"pattern": "found"}, "latin.txt:1:café found"),
     pytest.param({"pattern": "sixteen"}, "utf16.txt:1:sixteen"),
     pytest.param({"pattern": "-77"}, "list.csv:1:-77"),
     pytest.param({"pattern": "RateSnapshot", "glob_filter": "*.md, *.py"}, "src/a.py:2:RateSnapshot(2)"),

@@ -21,7 +21,7 @@ from agent_ls.environments.base import GrepLine, GrepOptions
 from agent_ls.environments.errors import InvalidPatternError
 from agent_ls.patterns import regex
 from agent_ls.program_lookup import find_program
-from agent_ls.text import decode
+from agent_ls.text import HEAD_BYTES, decode
 
 # Hidden files are searched, because some of them configure CI. `.git` is not searched.
 WALK_OPTIONS = (
@@ -205,7 +205,7 @@ class JsonParser:
             self._found += self._lines(data, is_match=kind == "match")
         elif kind == "end":
             found, self._found = self._found, []
-            if found and data["binary_offset"] is None:
+            if found and (data["binary_offset"] is None or data["binary_offset"] >= HEAD_BYTES):
                 yield found
 
     def _lines(self, data: dict[str, Any], *, is_match: bool) -> Iterator[GrepLine]:

@@ -104,11 +104,14 @@ class LocalSearch:
             result = (await self._grep(arguments, pattern, path, options, is_hidden)).result()
         else:
             result = search.merge_lines(findings.lines, options, is_full=False)
-        return await self._count_lone_ends(result, pattern, options)
+        return await self._count_again(result, pattern, options)
 
-    async def _count_lone_ends(self, result: GrepResult, pattern: str, options: GrepOptions) -> GrepResult:
-        """Return the result with the line numbers of read_file, where a CR alone ends a line too; ripgrep counts LF."""
-        if not (texts := await _in_thread(self._texts_with_lone_ends, result.lines)):
+    async def _count_again(self, result: GrepResult, pattern: str, options: GrepOptions) -> GrepResult:
+        """Return the result with the lines and numbers of read_file, where a CR alone ends a line too, and a NUL none.
+
+        For ripgrep it is the other way round.
+        """
+        if not (texts := await _in_thread(self._texts_to_count, result.lines)):
             return result
         lines = [line for line in result.lines if line.path not in dict(texts)]
         try:
@@ -121,14 +124,14 @@ class LocalSearch:
             return result
         return search.merge_lines(lines, options, is_full=result.truncated)
 
-    def _texts_with_lone_ends(self, lines: Sequence[GrepLine]) -> list[tuple[str, bytes]]:
+    def _texts_to_count(self, lines: Sequence[GrepLine]) -> list[tuple[str, bytes]]:
         found: list[tuple[str, bytes]] = []
         rest = COUNTED_BYTES
         for name in islice(dict.fromkeys(line.path for line in lines), COUNTED_FILES):
             data = _DiskTree().bytes(os.path.join(self._root, name))
             if (rest := rest - len(data)) < 0:
                 break
-            if b"\r" in data and has_lone_cr(decode(data).text):
+            if b"\0" in data or (b"\r" in data and has_lone_cr(decode(data).text)):
                 found.append((name, data))
         return found
 
