@@ -35,11 +35,15 @@ class UnreadableFileError(Exception):
 
 @dataclass(slots=True)
 class ReadBudget:
-    """The number of folders and files that a search may still read, in total."""
+    """The number of folders and files that a search may still read, in total.
+
+    `left_out` are the files that the search did not read because links lead to them.
+    """
 
     folders: int = MAX_FOLDERS
     files: int = MAX_FILES
     is_spent: bool = field(default=False, init=False)
+    left_out: list[str] = field(default_factory=list, init=False)
 
 
 class InstructionFiles(Protocol):
@@ -227,9 +231,10 @@ def _walk(
         return
     folders = []
     for entry in entries:
-        if base and entry.is_symlink() and not is_within(os.path.realpath(entry.path), base):
-            continue
         if is_ignored(entry.path):
+            continue
+        if base and entry.is_symlink() and not is_within(os.path.realpath(entry.path), base):
+            budget.left_out += _files_behind(entry.path, suffix)
             continue
         if _is_folder(entry):
             if entry.name not in PASSED_OVER and depth > 1:
@@ -242,6 +247,14 @@ def _walk(
             yield entry.path
     for inner in folders:
         yield from _walk(inner, base, suffix, budget, is_ignored, depth - 1)
+
+
+def _files_behind(link: str, suffix: str) -> Iterator[str]:
+    """Yield the file to which a link leads, or the one with the name `suffix` in the folder to which it leads."""
+    is_named = link.lower().endswith(suffix.lower())
+    path = link if is_named else os.path.join(link, suffix)
+    if os.path.isfile(path):
+        yield path
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

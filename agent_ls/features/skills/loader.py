@@ -51,6 +51,7 @@ def load_user_commands(
     for place in find_places(settings, state, workspace, files):
         if settings.foreign or not place.is_foreign:
             reading.read_place(place)
+    reading.name_left_out()
     if reading.budget.is_spent:
         reading.problems.append("Skills: there are too many files and folders; the last ones are left out.")
     return UserCommands([reading.found[name] for name in sorted(reading.found)], reading.problems)
@@ -104,6 +105,15 @@ class _Reading:
             self.problems += problems
             if command:
                 self._add(command)
+
+    def name_left_out(self) -> None:
+        """Name the files behind links out of their folders as problems, but none that was found elsewhere."""
+        known = {os.path.realpath(command.path) for command in self.found.values()}
+        self.problems += [
+            f"{path}: not used, because a link in a project is followed only within its folder of skills or commands."
+            for path in dict.fromkeys(self.budget.left_out)
+            if os.path.realpath(path) not in known
+        ]
 
     def _add(self, command: UserCommand) -> None:
         if command.name in NAMES:

@@ -47,6 +47,8 @@ def test_a_skill_has_the_description_that_its_author_wrote(home: Path, written: 
 HEADLESS: list[Any] = [
     reported("VoltAgent/awesome-design-md#103", "# Mintlify\n\nThe look of Mintlify.\n"),
     reported("affaan-m/ECC#188", "name: s\ndescription: Verify loops\n---\nDo it.\n"),
+    reported("brennhill/Kaboom-Browser-AI-Devtools-MCP#696",
+        "<!-- made by x -->\n---\nname: s\ndescription: d\n---\nA\n"),
 ]  # fmt: skip
 
 

@@ -123,6 +123,27 @@ def test_links_in_the_users_own_folders_are_followed(home: Path, tmp_path: Path)
     assert {it.name for it in load(home).found} == {"one", "two", "three", "four"}
 
 
+@pytest.mark.report("openai/codex#15756")
+def test_a_skill_behind_a_link_out_of_its_folder_is_named(home: Path, tmp_path: Path) -> None:
+    project, found = tmp_path / "project", []
+    shared = skill(project / "shared", "one")
+    skill(project / ".agents/skills", "known")
+    for name, target, link in (
+        ("file/SKILL.md", shared, "file/SKILL.md"),
+        ("folder", shared.parent, "folder/SKILL.md"),
+        ("known-again", project / ".agents/skills/known", ""),
+        ("notes", project / "shared", ""),
+        ("gone", project / "nowhere", ""),
+    ):
+        path = project / ".claude/skills" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.symlink(target, path)
+        found += [str(project / ".claude/skills" / link)] if link else []
+    got = load(home, project)
+    assert [it.name for it in got.found] == ["known"]
+    assert [it.partition(": ")[0] for it in sorted(got.problems)] == sorted(found)
+
+
 @pytest.mark.report("1ay1/agentty#25", "rebelytics/one-skill-to-rule-them-all#178", "openai/codex#22275")
 def test_skills_in_groups_are_found_and_files_of_a_skill_are_none(home: Path) -> None:
     skills = home / ".agents/skills"
@@ -142,6 +163,12 @@ PLACES = [
         "It costs $0.01, $1.2M and $2K: `awk '{print $2}'` of A.",
     ),
     reported("anthropics/claude-code#92171", "1=$1 2=$2 3=$3", "one two", "1=one 2=two 3="),
+    reported(
+        "Gitlawb/openclaude#1966",
+        "cost $ARGUMENTS",
+        "is 100$$ & $& $1",
+        "cost is 100$$ & $& $1",
+    ),
     ("\\$1 is $1", "one", "$1 is one"),
     ("costs $1,200", "", "costs $1,200"),
 ]
