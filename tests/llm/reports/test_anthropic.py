@@ -284,3 +284,35 @@ def test_a_request_never_has_more_than_four_marks_for_the_cache(rounds: int) -> 
         talk += [Message(Role.ASSISTANT, (call,)), tool_results([ToolResultPart(call.id, "f", "x")])]
     request = Request("claude-opus-4-7", (system("s"), *talk), tools=TOOLS, cache_key="k")
     assert 1 <= ANTHROPIC.encode(request, stream=True).content.count(b"cache_control") <= 4
+
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
+@pytest.mark.report("gsd-build/gsd-2#2869")
+@pytest.mark.parametrize(
+    ("after", "kept"),
+    [((), True), ((user("b"),), False), ((Message(Role.ASSISTANT, (TextPart("so"),)), user("b")), False)],
+)
+def test_a_search_without_a_result_is_sent_back_only_to_go_on(after: tuple[Message, ...], kept: bool) -> None:
+    paused = answer(*text_block(0, "I look"), *block(1, SEARCH), *end("pause_turn"))
+    assert paused.finish_reason.kind == "pause"
+    sent = body_of(ANTHROPIC.encode(Request("m", (user("a"), paused.message, *after)), stream=True))[
+        "messages"
+    ]
+    assert [it["type"] for it in sent[1]["content"] if it["type"] != "text"] == ["server_tool_use"] * kept
+    alone = answer(*block(0, SEARCH), *end("pause_turn")).message
+    sent = body_of(ANTHROPIC.encode(Request("m", (user("a"), alone, *after)), stream=True))["messages"]
+    assert [it["role"] for it in sent][:2] == ["user", "assistant"] and all(it["content"] for it in sent)
+
+
+def test_a_search_whose_result_comes_after_the_pause_is_kept() -> None:
+    paused = answer(*block(0, SEARCH), *end("pause_turn")).message
+    rest = answer(*block(0, FOUND), *text_block(1, "so"), *end("end_turn")).message
+    sent = body_of(ANTHROPIC.encode(Request("m", (user("a"), paused, rest, user("b"))), stream=True))
+    assert [it["type"] for it in sent["messages"][1]["content"]] == [
+        "server_tool_use",
+        "web_search_tool_result",
+        "text",
+    ]

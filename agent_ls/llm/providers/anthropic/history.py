@@ -125,6 +125,7 @@ class AnthropicHistory:
 
     def _close(self) -> None:
         if self._blocks:
+            self._blocks = _without_open_searches(self._blocks)
             self._closed.append(self._encode())
             first = self._order_blocks()[0].get("type")
             self._first_type = first if isinstance(first, str) else ""
@@ -243,6 +244,20 @@ def _assistant(message: Message, model: str, has_blanks: bool) -> list[JsonObjec
         # The API refuses a message that ends with thinking.
         blocks.pop()
     return [] if all(map(_is_blank, blocks)) else blocks  # no server accepts an answer of blank texts only
+
+
+def _without_open_searches(blocks: list[JsonObject]) -> list[JsonObject]:
+    """Leave out searches of the service without a result: the answer was paused within them.
+
+    The service needs them to go on after the pause, and refuses them once a message of the user follows.
+    """
+    answered = {text_at(block, "tool_use_id") for block in blocks}
+    kept = [it for it in blocks if it.get("type") != "server_tool_use" or text_at(it, "id") in answered]
+    if len(kept) == len(blocks):
+        return blocks
+    while kept and kept[-1].get("type") in _REASONING_TYPES:
+        kept.pop()
+    return kept or [{"type": "text", "text": NO_TEXT}]
 
 
 def _is_blank(block: JsonObject) -> bool:
