@@ -229,3 +229,22 @@ def test_an_event_that_repeats_the_name_of_its_field_is_read() -> None:
     assert (
         chat_answer(piece(content="hi"), {"choices": [{"delta": {}, "finish_reason": "stop"}]}).text == "hi"
     )
+
+
+@pytest.mark.report("NousResearch/hermes-agent#22364")
+@pytest.mark.parametrize(
+    "own", [{"text": "Hm."}, {"message": "step 1", "status": "running"}, {"detail": "x"}]
+)
+def test_an_event_with_a_name_of_its_own_is_none_of_the_answer(own: Any) -> None:
+    event = f"event: hermes.reasoning.delta\ndata: {json.dumps(own)}\n\n".encode()
+    last = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    data = events(piece(role="assistant")) + event + events(piece(content="hi"), last) + event
+    response = response_of(codec(), data, ASK)
+    assert (said(response), response.finish_reason.kind) == (("hi", []), "stop")
+
+
+@pytest.mark.parametrize("name", ["hermes.error", "response.failed", "message", "", "ping"])
+def test_a_failure_in_an_event_with_a_name_stays_one(name: str) -> None:
+    data = f'event: {name}\ndata: {{"message": "no room", "status": 429}}\n\n'.encode()
+    with pytest.raises(e.ProviderError, match="no room"):
+        response_of(codec(), events(piece(content="hi")) + data, ASK)

@@ -6,6 +6,7 @@ stream.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -55,10 +56,13 @@ from agent_ls.llm.stream import (
     ToolCallEnd,
     ToolCallStart,
 )
+from agent_ls.patterns import regex
 
 _LEAST_REPEATED = 40  # characters of an answer in some pieces; a shorter one may say the same twice
 _LEAST_PIECES = 3
 _GOOD = ReplyHead(200)
+# The name of an event that only this server sends, as `x.tool.progress`, and that is no failure.
+_OF_ITS_OWN = regex(r"(?!.*(?:error|fail|exception|abort|refus))\w+(?:[.:]\w+)+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +124,12 @@ class ChatStream:
         if event is None:
             raise http_error(self._provider, self._model, _GOOD, frame.data.encode())
         event = unwrapped(event)
+        is_other = "choices" not in event and "usage" not in event
+        if is_other and "error" not in event and _OF_ITS_OWN.fullmatch(frame.event):
+            return (ProviderEvent(repair_object(event)),)
         if failure := _failure_in(event, is_error=frame.event == "error"):
             raise body_error(self._provider, self._model, failure)
-        if "choices" not in event and "usage" not in event:
+        if is_other:
             return (ProviderEvent(repair_object(event)),)
         return self.chunk(event)
 
