@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.acp.client import Message, acp_client, acp_session
 from tests.support.loopback import AnthropicServer, ToolCall
+from tests.support.reports import reported
 
 pytestmark = pytest.mark.req("H13")
 
@@ -59,3 +61,35 @@ async def test_unsaved_text_of_a_client_that_cannot_write_does_not_reach_the_dis
             assert "unsaved" not in (project / "a.py").read_text()
             (result,) = server.requests[-1].body["messages"][-1]["content"]
             assert result["is_error"] and "unsaved changes" in result["content"]
+
+
+ANSWERS: list[Any] = [
+    reported(
+        "echoVic/orca-agent#76",
+        {"outcome": "cancelled"},
+        "without an answer",
+    ),
+    reported(
+        "kurrent-io/kcap-cli#879",
+        {"outcome": "selected", "optionId": "allow-always-x"},
+        "does not understand",
+    ),
+]
+
+
+@pytest.mark.parametrize(("outcome", "reason"), ANSWERS)
+async def test_an_answer_that_allows_nothing_is_told_from_a_refusal(
+    project: Path, outcome: Message, reason: str
+) -> None:
+    async def decide(params: Message) -> Message:
+        return {"outcome": outcome}
+
+    with AnthropicServer([[TOUCH], "One.", "Two."]) as server:
+        async with acp_client(project, server) as client:
+            client.on["session/request_permission"] = decide
+            await client.initialize()
+            session_id = await client.new_session()
+            assert await client.prompt(session_id) == "end_turn"
+            (result,) = server.requests[-1].body["messages"][-1]["content"]
+            assert reason in result["content"] and not (project / "made").exists()
+            assert await client.prompt(session_id) == "end_turn"

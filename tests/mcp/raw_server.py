@@ -34,6 +34,8 @@ _answers: queue.Queue[dict[str, Any]] = queue.Queue()
 
 
 def write(message: dict[str, Any]) -> None:
+    if PLAN.get("ids") == "zero" and "id" in message:
+        message = {**message, "id": 0}
     if PLAN.get("ids") == "text" and isinstance(message.get("id"), int):
         message = {**message, "id": str(message["id"])}
     if PLAN.get("id_last") and "id" in message:

@@ -159,3 +159,32 @@ async def test_two_calls_at_once_start_a_dead_server_once(tmp_path: Path) -> Non
         results = rig.results()
         assert [it.content for it in results[1:5]] == [it.content for it in results[-4:]] == ["echo {}"] * 4
     assert len(starts.read_text().split()) == 3
+
+
+@pytest.mark.report("radareorg/radare2-mcp#68")
+async def test_a_server_whose_answers_belong_to_no_request_is_named_and_the_others_work(
+    tmp_path: Path,
+) -> None:
+    zero, other = (raw_server(tmp_path / "plans", name, ids=name) for name in ("zero", "own"))
+    user_file(tmp_path / "state", zero=zero, other=other)
+    async with running(tmp_path, [tool_call("other__echo"), text("done")], startTimeoutMs=4_000) as rig:
+        talk = await rig.talk("full", say="go")
+        server = servers_of(talk).server("zero")
+        assert server and server.state != "running" and "did not answer" in server.error
+        assert [it.content for it in rig.results()] == ["echo {}"]
+
+
+@pytest.mark.report("GEMISIS/leviath#830")
+async def test_a_late_answer_is_none_of_the_next_call(tmp_path: Path) -> None:
+    tools, calls = [tool("late"), tool("echo")], {"late": {"do": "late", "text": "too late"}}
+    plan = raw_server(tmp_path / "plans", "raw", tools=tools, calls=calls)
+    user_file(tmp_path / "state", raw={**plan, "timeoutMs": 400})
+    script: list[Any] = [
+        tool_call("raw__late"),
+        *(tool_call("raw__echo", id=it) for it in ("c2", "c3")),
+        text("done"),
+    ]
+    async with running(tmp_path, script) as rig:
+        await rig.talk("full", say="go")
+        late, *rest = rig.results()
+        assert late.is_error and [it.content for it in rest] == ["echo {}", "echo {}"]

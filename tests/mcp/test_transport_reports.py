@@ -39,6 +39,8 @@ RESULTS: list[Any] = [
         ["Found:", "reports://quarterly/q3", "q3", "Revenue by country", '"count": 1'], False),
     reported("danny-avila/LibreChat#15601", {"content": [{"type": "resource", "resource": FILE}]}, ["class Check {}"],
         False),
+    reported("open-webui/open-webui#25249", {"content": [{"type": "resource", "resource": {"uri": "doc://a/b"}}]},
+        ["doc://a/b"], False),
 ]  # fmt: skip
 
 
@@ -134,3 +136,9 @@ async def test_an_empty_cursor_and_flags_of_required_properties_hide_no_tool(tmp
     schema = {"type": "object", "properties": {"text": {"type": "string"}, "inner": inner}}
     found = await echoed(tmp_path, tools=[tool("echo", schema=schema)], cursor="")
     assert found.content == "echo {}"
+
+
+@pytest.mark.report("modelcontextprotocol/python-sdk#192")
+async def test_ids_as_texts_and_notices_before_answers_stop_no_call(tmp_path: Path) -> None:
+    notice = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "hi"}}
+    assert (await echoed(tmp_path, ids="text", before=f"{json.dumps(notice)}\n")).content == "echo {}"

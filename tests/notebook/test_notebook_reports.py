@@ -81,6 +81,12 @@ def test_ids_of_cells_are_kept() -> None:
         reported("AnswerDotAI/nbdev#1553", notebook(cell("a"), minor=4), False, id="minor 4"),
         reported("holoviz-dev/nbsmoke#63", notebook(cell("a"), minor=2), False, id="minor 2"),
         reported(
+            "datalayer/jupyter-mcp-server#449",
+            notebook(cell("a"), cell("b"), minor=3),
+            False,
+            id="minor 3",
+        ),
+        reported(
             "jsboige/CoursIA#6285", notebook(cell("a"), cell("b", id="b"), minor=5), True, id="missing ids"
         ),
     ],

@@ -206,3 +206,25 @@ async def test_a_number_of_no_cell_deletes_nothing(number: str | int) -> None:
     with pytest.raises(ToolError):
         await calls.call(EDIT_NOTEBOOK, file_path="n.ipynb", action="delete", cell=number)
     assert calls.text("n.ipynb") == text
+
+
+@pytest.mark.report("microsoft/azuredatastudio#8189")
+@pytest.mark.parametrize("named", [{}, {"source": None}])
+async def test_a_cell_without_a_source_is_empty_and_stays(named: dict[str, Any]) -> None:
+    odd = {"cell_type": "code", "id": "x2", "metadata": {}, "outputs": [], "execution_count": None, **named}
+    before = notebook(cell(["one"], id="x1"), odd)
+    document, shown = await edited(before, action="replace", cell="1", source="two")
+    assert document["cells"][1] == odd and "two" in shown
+    document, _ = await edited(before, action="replace", cell="2", source="two")
+    assert "".join(document["cells"][1]["source"]) == "two"
+
+
+@pytest.mark.report("OpenBioLink/ThoughtSource#128")
+@pytest.mark.parametrize("action", ["replace", "delete", "insert"])
+async def test_an_id_of_two_cells_names_none(action: str) -> None:
+    text = json.dumps(notebook(cell("a", id="x"), cell("b", id="x")))
+    calls = ToolCalls(MemoryEnvironment({"n.ipynb": text.encode()}))
+    await calls.call(READ_FILE, file_path="n.ipynb")
+    with pytest.raises(ToolError, match="1, 2"):
+        await calls.call(EDIT_NOTEBOOK, file_path="n.ipynb", action=action, cell="x", source="z")
+    assert calls.text("n.ipynb") == text

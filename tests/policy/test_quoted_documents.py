@@ -7,7 +7,7 @@ import pytest
 from agent_ls.environments.effects import CommandEffect
 from agent_ls.policy.decide import judge
 from agent_ls.policy.shell.heredocs import without_documents
-from agent_ls.policy.situation import Ask, Situation
+from agent_ls.policy.situation import Allow, Ask, Situation
 from tests.policy.test_by_passes import PLACES
 from tests.support.reports import reported
 
@@ -60,3 +60,11 @@ DOUBTFUL = [
 def test_a_form_that_a_shell_may_read_in_another_way_needs_approval_in_every_mode(line: str) -> None:
     verdict = judge(CommandEffect(line, "/w"), Situation("full", PLACES))
     assert isinstance(verdict, Ask) and without_documents(line) is None
+
+
+@pytest.mark.report("banyudu/claude-warden#64")
+@pytest.mark.parametrize("body", ["$(rm x)", "`rm x`\n> /etc/passwd"])
+def test_the_body_of_a_quoted_here_document_is_text(body: str) -> None:
+    quoted, plain = (judge(CommandEffect(f"cat << {tag}\n{body}\nEOF", "/w"), Situation("ask", PLACES))
+        for tag in ("'EOF'", "EOF"))  # fmt: skip
+    assert isinstance(quoted, Allow) and isinstance(plain, Ask)

@@ -129,6 +129,32 @@ INITIALIZE = [
         id="null capabilities",
     ),
     reported(
+        "astral-sh/ruff#15901",
+        {"capabilities": {"textDocument": {"documentSymbol": {"tagSupport": {}}}}},
+        id="tags without values",
+    ),
+    reported(
+        "jacobdufault/cquery#247",
+        {
+            "capabilities": {
+                "experimental": None,
+                "textDocument": {
+                    "codeAction": None,
+                    "completion": {
+                        "completionItem": {"commitCharactersSupport": None, "snippetSupport": False},
+                        "dynamicRegistration": None,
+                    },
+                    "rename": None,
+                    "synchronization": None,
+                },
+                "workspace": None,
+            },
+            "rootUri": "file:///nowhere",
+            "rootPath": "/nowhere",
+        },
+        id="LanguageClient-neovim",
+    ),
+    reported(
         "OmniSharp/csharp-language-server-protocol#141",
         {"capabilities": {}, "initializationOptions": None, "trace": "off", "processId": None},
         id="empty capabilities",

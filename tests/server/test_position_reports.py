@@ -38,6 +38,9 @@ def changed(text: str, *changes: tuple[Any, str, int | None], encoding: Any = "u
 CHANGES: list[Any] = [
     reported("kakoune-lsp/kakoune-lsp#300", "a\nb\n", [(((0, 0), (9999, 9999)), "new\n", None)], "utf-16", "new\n",
         id="a range far behind the end"),
+    reported("clice-io/clice#512", "ab\ncd", [(((0, 0), (99999, 0)), "", None), (((0, 0), (0, 0)), "ab\ncd\n", None),
+        (((0, 9), (0, 9)), "x", None), (((9, 0), (9, 0)), "z", None), (((1, 0), (1, 99)), "", None)], "utf-16",
+        "abx\n\nz", id="all of it, and behind the ends"),
     reported("Jacob411/Ollama-Copilot#10", "a\nb", [(((7, 3), (7, 3)), "c", None)], "utf-16", "a\nbc",
         id="a line that is not there"),
     reported("rust-lang/rust-analyzer#11081", "fn a() {\n}\n",

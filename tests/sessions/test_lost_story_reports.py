@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_ls.loop.events.types import Compaction, ToolCallEnd
+from agent_ls.policy.situation import Mode
+from agent_ls.services.errors import UnappliedChangesError
 from tests.features.test_worktrees import edit, repository, tree
 from tests.sessions.test_compaction import SUMMARY, chat, compacted
 from tests.sessions.test_shell_reports import read_by_model, shell
@@ -144,6 +146,20 @@ async def test_repositories_with_and_within_others_have_worktrees(tmp_path: Path
         talk = await rig.talk("edits", workspace_folder=str(tmp_path / name), worktree="current", say="go")
         assert tree(talk).is_relative_to(tmp_path / "state")
     assert (tmp_path / name / "a.txt").read_text() == "two\n"
+
+
+@pytest.mark.report("tetsuo-ai/agenc-core#1371")
+@pytest.mark.parametrize("mode", ["ask", "full"])
+async def test_a_new_file_in_a_worktree_is_not_lost_with_it(tmp_path: Path, mode: Mode) -> None:
+    folder = repository(tmp_path / "project", a_txt="one\n")
+    async with running(tmp_path, [[shell("echo x > new.txt")], text("ok")]) as rig:
+        talk = await rig.talk(mode, worktree="current", say="go")
+        made = tree(talk) / "new.txt"
+        assert made.read_text() == "x\n" and (folder / "new.txt").exists() == (mode == "full")
+        if mode == "ask":
+            with pytest.raises(UnappliedChangesError):
+                await rig.manager.delete_session(talk.session_id, force=False)
+    assert made.exists() or (folder / "new.txt").exists()
 
 
 @pytest.mark.report("rjwalters/loom#3256")

@@ -185,6 +185,11 @@ DECISIONS = [
         ("deny", "no"),
     ),
     reported(
+        "anthropics/claude-code#91574",
+        '{"permissionDecision":"deny","permissionDecisionReason":"test"}',
+        ("deny", "test"),
+    ),
+    reported(
         "garrytan/gstack#2331", '{"permissionDecision": "ask", "message": "careful"}', ("ask", "careful")
     ),
     reported(

@@ -45,6 +45,7 @@ SAID = {
     "role": "assistant",
     "content": [{"type": "output_text", "text": "hi!"}],
 }
+REFUSED = {**SAID, "content": [{"type": "refusal", "refusal": "I cannot."}]}
 UNNAMED = {key: value for key, value in SAID.items() if key != "id"}
 ENDINGS: list[Any] = [
     reported("su-kaka/gcli2api#403", lambda: answer(ends("stop", reasoning_content="Hm."), ends("stop", content="a"),
@@ -57,6 +58,15 @@ ENDINGS: list[Any] = [
     reported("turnstonelabs/turnstone#912", lambda: anthropic_answer(*end("refusal")), ("", []), "content_filter"),
     reported("inflexa-ai/inflexa#470", lambda: anthropic_answer(*text_block(0, '<invoke name="f">\n<parameter '
         'name="a">1</parameter>\n</invoke>'), *end("tool_use")), ("", [("f", {"a": 1})]), "tool_calls"),
+    reported("anthropics/claude-code#20222", lambda: anthropic_answer(
+        *block(0, {"type": "thinking", "thinking": "Hm."}),
+        {"type": "message_delta", "delta": {"stop_reason": None}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"}), ("", []), "stop"),
+    reported("BerriAI/litellm#34692", lambda: anthropic_answer(*text_block(0, ""), *block(1, USE), *end("end_turn")),
+        ("", [("f", {})]), "tool_calls"),
+    reported("pipecat-ai/pipecat#5801", lambda: responses_answer(CREATED, added(0, {**SAID, "content": []}),
+        delta("refusal", 0, "I can", content_index=0), delta("refusal", 0, "not.", content_index=0),
+        done(0, REFUSED), final(output=[REFUSED])), ("I cannot.", []), "content_filter"),
     reported("CookSleep/gpt_image_playground#103", lambda: responses_answer(CREATED, added(0, {**SAID, "content": []}),
         delta("output_text", 0, "hi!", content_index=0), done(0, SAID), final(output=[UNNAMED])), ("hi!", []), "stop"),
     reported("2389-research/tracker#543", lambda: gemini_answer({"promptFeedback": {"blockReason": "A_NEW_ONE"}}),

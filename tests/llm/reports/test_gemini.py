@@ -300,3 +300,21 @@ def test_results_in_another_order_belong_to_their_calls() -> None:
     parts = body_of(GEMINI.encode(request, stream=True))["contents"][2]["parts"]
     found = [(it["functionResponse"]["id"], it["functionResponse"]["response"]["output"]) for it in parts]
     assert found == [("a", "of a"), ("b", "of b"), ("c", "of c")]
+
+
+@pytest.mark.report("apache/flink-agents#947")
+@pytest.mark.report("dust-tt/dust#14472")
+@pytest.mark.parametrize("named", [{}, {"id": ""}, {"id": None}])
+def test_calls_without_ids_have_their_own_results(named: Any) -> None:
+    response = answer(
+        chunk(*({"functionCall": {"name": "f", "args": {"a": it}, **named}} for it in (1, 2)), finish="STOP")
+    )
+    ids = [it.id for it in response.tool_calls]
+    results = tool_results([ToolResultPart(it, "f", f"result {at}") for at, it in enumerate(ids)])
+    request = Request("gemini-4-argon", (user("hi"), response.message, results))
+    parts = body_of(GEMINI.encode(request, stream=True))["contents"][2]["parts"]
+    assert len({*ids}) == 2 and "" not in ids
+    assert [(it["functionResponse"]["name"], it["functionResponse"]["response"]) for it in parts] == [
+        ("f", {"output": "result 0"}),
+        ("f", {"output": "result 1"}),
+    ]

@@ -159,6 +159,11 @@ DELAYS: list[Any] = [
     ({"retry-after": "infinity"}, None),
     ({"retry-after": " 2.5 "}, 2.5),
     ({"retry-after": "Thu, 01 Jan 1970 00:10:00 GMT"}, 0.0),  # the answer came at 1000 s
+    reported(
+        "interviewstreet/hiring-agent#386",
+        {"retry-after": "Thu, 01 Jan 1970 00:17:00 GMT"},
+        20.0,
+    ),
     ({"retry-after-ms": "1500"}, 1.5),
 ]
 

@@ -81,6 +81,14 @@ THOUGHTS: list[Any] = [
         "ab",
     ),
     reported("leookun/cursor-byok#363", [piece(reasoning="a"), piece(reasoning="b")], "ab"),
+    reported(
+        "Effect-TS/effect#6060",
+        [
+            piece(reasoning=it, reasoning_details=[{"type": "reasoning.text", "text": it, "index": 0}])
+            for it in "ab"
+        ],
+        "ab",
+    ),
     ([piece(reasoning="a", reasoning_content="a")], "a"),
 ]
 

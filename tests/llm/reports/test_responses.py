@@ -14,9 +14,10 @@ from agent_ls.llm.messages import Message, Origin, Role, ToolCallPart, ToolResul
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response, ToolDefinition
+from agent_ls.llm.stream import ReasoningDelta
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_openai_stream import CALL, CREATED, MESSAGE, added, delta, done, final, sse
-from tests.support.codec_runs import OPENAI, body_of, response_of
+from tests.support.codec_runs import OPENAI, body_of, events_of, response_of
 from tests.support.reports import reported
 
 ASK = Request("m", (user("hi"),), tools=(ToolDefinition("f", "", {"type": "object"}),))
@@ -144,6 +145,18 @@ TEXTS: list[Any] = [
         ],
         id="pieces alone",
     ),
+    reported(
+        "diegosouzapw/OmniRoute#14008",
+        [
+            CREATED,
+            added(0, {**MESSAGE, "content": []}),
+            delta("output_text", 0, "Grüße"),
+            done(0, {**MESSAGE, "content": [{"type": "output_text", "text": "Grüße"}]}),
+            delta("output_text", 0, " 👋"),
+            final(),
+        ],
+        id="pieces after the end of the item",
+    ),
     pytest.param([CREATED, added(0, MESSAGE), done(0, MESSAGE), final()], id="whole item"),
     pytest.param(
         [CREATED, {"type": "response.output_text.done", "output_index": 0, "text": "Grüße 👋"}, final()],
@@ -160,6 +173,21 @@ TEXTS: list[Any] = [
 @pytest.mark.parametrize("events", TEXTS)
 def test_texts_of_incomplete_streams_are_read_once(events: Sequence[Any]) -> None:
     assert answer(*events).text == "Grüße 👋"
+
+
+@pytest.mark.report("chenyme/grok2api#960")
+@pytest.mark.parametrize("first", ["reasoning_summary_text", "reasoning_text"])
+def test_a_thought_that_comes_in_two_forms_is_read_once(first: str) -> None:
+    forms = sorted(["reasoning_summary_text", "reasoning_text"], key=lambda it: it != first)
+    item = {"id": "rs_1", "type": "reasoning", "summary": []}
+    ended = {
+        **item,
+        "summary": [{"type": "summary_text", "text": "I think"}],
+        "content": [{"type": "reasoning_text", "text": "I think"}],
+    }
+    pieces = [delta(form, 0, text) for text in ("I ", "think") for form in forms]
+    events = events_of(OPENAI, [sse(CREATED, added(0, item), *pieces, done(0, ended), final())], ASK)
+    assert "".join(it.text for it in events if isinstance(it, ReasoningDelta)) == "I think"
 
 
 @pytest.mark.report("pjq/sap-ai-core-llm-proxy#35")
