@@ -31,6 +31,7 @@ VALUE = "declared-value-4711"
         {"DSN": "postgres://me:${DECLARED}@db"},
         {"PLAIN": "${DECLARED}"},
         {"A_SECRET": VALUE},
+        {"A_SECRET": f"{VALUE}${{HOME}}"},
     ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="the tool runs a POSIX program")

@@ -185,7 +185,7 @@ def _secret_values(definition: CliTool, variables: Mapping[str, str]) -> Iterato
     """Yield the values of the variables that a definition names, and values that it contains under a secret name."""
     for name, text in definition.env.items():
         if not EnvRules().passes(name):
-            yield text
+            yield from VARIABLE.sub("\0", text).split("\0")  # the names of variables are no secrets
         for found in VARIABLE.finditer(text):
             value = variables.get(found[1], "")
             if is_declared_secret(found[1], value):
