@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from agent_ls.features.mentions.reader import MAX_LOOKED_UP
 from agent_ls.policy.named_places import IGNORE_FILE
 from agent_ls.services.permissions.trust import TRUST_VARIABLE
 from tests.e2e.language_client import Answer as ClientAnswer, answer_queries
@@ -111,6 +112,13 @@ async def test_a_typed_name_of_a_missing_file_is_named_in_a_warning(project: Pat
         assert warning["params"]["data"]["code"] == "mention"
         words = warning["params"]["data"]["message"].split()
         assert [word.strip(",") for word in words if word.startswith("@")] == ["@none/b.py"]
+        start = len(editor.client.received)
+        log = " ".join(f"@out/{number}.py" for number in range(500))
+        await said(editor, session_id, {"type": "text", "text": log})
+        (other,) = [
+            it for it in editor.client.received[start:] if it.get("params", {}).get("kind") == "warning"
+        ]
+        assert other["params"]["data"]["message"].count("@out/") == MAX_LOOKED_UP
 
 
 async def test_commit_mentions_are_offered_by_id_and_subject_and_attached_with_the_diff(

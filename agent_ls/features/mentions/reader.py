@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from os.path import join, normpath
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 MAX_SYMBOL_LINES = 400
 MAX_TERMINAL_CHARS = 16 * 1024
+MAX_LOOKED_UP = 20
+"""How many typed names of files are looked for, to warn about missing ones."""
 SEND_AGAIN = "remove the mention, and send the message again"
 
 
@@ -87,8 +90,11 @@ class SessionMentions(SessionFeature):
         return AttachedContent("\n\n".join(one.text for one in found), images)
 
     async def find_missing_files(self, text: str) -> Sequence[str]:
-        """Return the files and folders that the text of a message mentions and that do not exist."""
-        return [word for word in find_file_words(text) if not await self._is_there(word)]
+        """Return the files and folders that the text of a message mentions and that do not exist: of the first few, so
+        that a pasted log delays no message.
+        """
+        words = islice(find_file_words(text), MAX_LOOKED_UP)
+        return [word for word in words if not await self._is_there(word)]
 
     async def _is_there(self, word: str) -> bool:
         # `@scope/package/a.js` and `@/a.ts` also name files of packages and, in web projects, of the source folder

@@ -66,7 +66,7 @@ def describe_problems(error: ValidationError, model: type[Arguments], raw: Mappi
     lines = []
     for place, problems in found.items():
         # Of the forms that an argument may have, one fits so far: only its own problem helps.
-        is_branch = any(len(_tags(problem, place)) > 0 for problem in problems)
+        is_branch = any(len(problem["loc"]) > len(place) for problem in problems)
         if is_branch and any(other[: len(place)] == place != other for other in found):
             continue
         lines.append(_line(place, problems, known, schema))
@@ -93,8 +93,7 @@ def _place(problem: ErrorDetails, raw: Mapping[str, Any]) -> _Place:
     """Return the path of the argument. pydantic's own has steps for the forms that a value may have, too."""
     place: list[str | int] = []
     value: Any = raw
-    *steps, last = problem["loc"] or ("",)
-    for step in (*steps, last) if problem["loc"] else ():
+    for step in problem["loc"]:
         is_inside = isinstance(value, dict) and step in value
         if not is_inside and isinstance(value, list) and isinstance(step, int):
             is_inside = step < len(value)
@@ -102,12 +101,8 @@ def _place(problem: ErrorDetails, raw: Mapping[str, Any]) -> _Place:
             value = value[step]
             place.append(step)
     if problem["type"] == "missing":
-        place.append(last)
+        place.append(problem["loc"][-1])
     return tuple(place)
-
-
-def _tags(problem: ErrorDetails, place: _Place) -> tuple[str | int, ...]:
-    return problem["loc"][len(place) :]
 
 
 def _wanted(problem: ErrorDetails, place: _Place, schema: Mapping[str, Any]) -> str | None:
