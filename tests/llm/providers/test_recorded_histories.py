@@ -80,10 +80,12 @@ def test_history_that_gemini_accepted_is_encoded_exactly_as_sent(name: str) -> N
 # --- streamed answers are sent back unchanged
 
 
-def sent_again(codec: Codec, message: Message) -> dict[str, Any]:
+def sent_again(codec: Codec, message: Message, *, goes_on: bool = False) -> dict[str, Any]:
+    """Return the body of the next request. `goes_on`: no message of the user follows, as after a pause."""
     results = tool_results([ToolResultPart(call.id, call.name, "x") for call in message.tool_calls])
     options = {"anthropic": {"auto_cache": False}}
-    history = (user("hi"), message, *([results] if message.tool_calls else []), user("go on"))
+    after = () if goes_on else (user("go on"),)
+    history = (user("hi"), message, *([results] if message.tool_calls else []), *after)
     return body_of(codec.encode(Request("m", history, provider_options=options), stream=True))
 
 
@@ -114,16 +116,28 @@ def test_items_of_openai_are_sent_back_unchanged(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize("entry", streams("anthropic", "anthropic"))
 def test_signed_blocks_of_anthropic_are_sent_back_unchanged(entry: dict[str, Any]) -> None:
     found = decoded_stream(ANTHROPIC, ask(), [wire_bytes(entry)])
+    is_paused = found.response is not None and found.response.finish_reason.kind == "pause"
     begun = {p["index"]: p["content_block"] for p in found.payloads if p["type"] == "content_block_start"}
     ended = [p["index"] for p in found.payloads if p["type"] == "content_block_stop"]
     wanted = [begun[at]["type"] for at in ended]
     while wanted and "thinking" in wanted[-1]:
         wanted.pop()  # a message may not end with one
     answers = [
-        m["content"] for m in sent_again(ANTHROPIC, found.message)["messages"] if m["role"] == "assistant"
+        m["content"]
+        for m in sent_again(ANTHROPIC, found.message, goes_on=is_paused)["messages"]
+        if m["role"] == "assistant"
     ]
     blocks = answers[0] if answers else []
     assert [block["type"] for block in blocks] == wanted
+    if is_paused:  # what waits for its result is refused once a message of the user follows
+        messages = sent_again(ANTHROPIC, found.message)["messages"]
+        answered = {block.get("tool_use_id") for block in messages[1]["content"]}
+        waiting = [
+            it
+            for it in messages[1]["content"]
+            if it["type"] == "server_tool_use" and it["id"] not in answered
+        ]
+        assert waiting == []
     deltas = [p["delta"] for p in found.payloads if p["type"] == "content_block_delta"]
     signatures = [delta["signature"] for delta in deltas if delta["type"] == "signature_delta"]
     assert [block["signature"] for block in blocks if block.get("signature")] == signatures[: len(blocks)]
