@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+OPEN_SECONDS = 20.0
+"""For how long a command waits for its terminal. An editor that has just started may need several seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewTerminal:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.environments.terminal_host import OPEN_SECONDS, NewTerminal
 from agent_ls.server.editor.client_requests import ClientRequests
 from agent_ls.server.lsp.capabilities import ClientAbilities
 from agent_ls.server.transport.errors import NothingPendingError
@@ -74,6 +74,7 @@ async def test_terminal_is_opened_by_a_client_with_terminals_and_a_client_error_
         "terminalOpen",
         {"terminalId": "t1", "argv": ["python", "start.py"], "cwd": "/work", "title": "agent-ls"},
     )
+    assert data["deadlineMs"] == OPEN_SECONDS * 1000, "as long as the command waits for its terminal"
 
 
 async def test_save_request_contains_document_versions_and_accepts_only_one_reply() -> None:

@@ -18,7 +18,7 @@ import anyio
 
 from agent_ls.background import TaskStarter
 from agent_ls.environments.editor_host import OpenDocument
-from agent_ls.environments.terminal_host import NewTerminal
+from agent_ls.environments.terminal_host import OPEN_SECONDS, NewTerminal
 from agent_ls.loop.ids import new_id
 from agent_ls.server.editor.notebooks import SavableNotebook
 from agent_ls.server.lsp import to_lsp
@@ -127,7 +127,7 @@ class ClientRequests:
             "cwd": terminal.cwd,
             "title": terminal.title,
         }
-        return await self._ask("terminalOpen", params) is not None
+        return await self._ask("terminalOpen", params, int(OPEN_SECONDS * 1000)) is not None
 
     def runs_in(self, terminal_id: str, call_id: str) -> None:
         async def ask() -> None:
@@ -135,14 +135,16 @@ class ClientRequests:
 
         self._start(ask)
 
-    async def _ask(self, what: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    async def _ask(
+        self, what: str, params: dict[str, Any], deadline_ms: int | None = None
+    ) -> dict[str, Any] | None:
         """Return the client's result; None if it reported an error, did not answer in time, or is not subscribed to a
         session.
         """
         if not self._session_id():
             return None  # without a subscription the client receives no events
         try:
-            return await self.ask(what, params)
+            return await self.ask(what, params, deadline_ms)
         except NotDoneError as error:
             log.warning("the client did not do %s: %s", what, error)
             return None

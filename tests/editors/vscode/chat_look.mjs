@@ -1,14 +1,13 @@
 // The chat's prompt, queue, questions and plan, used by mouse and keys, with pictures.
 // req: H9, H7
 import assert from "node:assert/strict";
-import { THEMES, wear, withChat } from "./chat_rig.mjs";
+import { send, THEMES, wear, withChat } from "./chat_rig.mjs";
 
 await withChat(async ({ wb, page, until, chat, shot }) => {
   let frame = await chat();
   await shot("01-welcome");
   await wb.openFile("shop/cart.py");
-  await frame.fill("#composer textarea", "show me all");
-  await frame.press("#composer textarea", "Enter");
+  await send(frame, "show me all");
   await frame.locator(".approval.pending").waitFor();
   await shot("02-everything");
 
@@ -74,8 +73,7 @@ await withChat(async ({ wb, page, until, chat, shot }) => {
   await shot("12-reloaded");
   for (const theme of THEMES) {
     await wear(theme, { wb, frame });
-    await frame.fill("#composer textarea", "show me all");
-    await frame.press("#composer textarea", "Enter");
+    await send(frame, "show me all");
     const asked = frame.locator(".approval.pending").first();
     await asked.waitFor();
     await asked.getByRole("button", { name: "More Answers" }).press("ArrowDown");

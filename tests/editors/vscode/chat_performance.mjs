@@ -5,7 +5,7 @@
 // on a shared machine the elapsed time includes waits for other processes.
 // req: H9, H17
 import assert from "node:assert/strict";
-import { withChat } from "./chat_rig.mjs";
+import { send, withChat } from "./chat_rig.mjs";
 
 const ITEMS = 2000;
 const DELTAS = 10000;
@@ -53,14 +53,12 @@ await withChat(async ({ wb, until, chat, shot }) => {
   };
 
   await part("opens a long session", async () => {
-    await frame.fill("#composer textarea", "hello");
-    await frame.press("#composer textarea", "Enter");
+    await send(frame, "hello");
     await frame.locator("article.text", { hasText: "You said: hello" }).waitFor();
   });
   await shot("performance-opened");
   await part(`${DELTAS} deltas`, async () => {
-    await frame.fill("#composer textarea", `stream ${DELTAS}`);
-    await frame.press("#composer textarea", "Enter");
+    await send(frame, `stream ${DELTAS}`);
     // Type while the answer is streamed: each key must have its effect.
     await frame.locator("#composer textarea").pressSequentially("typed while it streams", { delay: 40 });
     await frame.locator("article.text", { hasText: `Streamed ${DELTAS}.` }).waitFor({ timeout: 120000 });
@@ -77,8 +75,7 @@ await withChat(async ({ wb, until, chat, shot }) => {
   await shot("performance-first-item");
   await part("back at the end, one more turn", async () => {
     await frame.locator(".to-end").click();
-    await frame.fill("#composer textarea", "stream 500");
-    await frame.press("#composer textarea", "Enter");
+    await send(frame, "stream 500");
     await frame.locator("article.text", { hasText: "Streamed 500." }).waitFor({ timeout: 60000 });
   });
   const longest = Math.max(...Object.values(results).map((each) => each.longestMs));

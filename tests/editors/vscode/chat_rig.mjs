@@ -2,11 +2,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { pressIn } from "./driver.mjs";
 import { play } from "./stage.mjs";
 
 const AXE = readFileSync(createRequire(new URL("../../../vscode-extension/package.json", import.meta.url)).resolve("axe-core"), "utf8");
 
 export const THEMES = ["Default Light Modern", "Default Dark Modern", "Default High Contrast", "Default High Contrast Light"];
+
+/** Sends a message by the keyboard. */
+export async function send(frame, text) {
+  const prompt = frame.locator("#composer textarea");
+  await prompt.fill(text);
+  await pressIn(prompt, "Enter");
+}
 
 /** Selects a theme, and waits until the chat has it. */
 export async function wear(theme, { wb, frame }) {

@@ -1,13 +1,8 @@
 // Hostile model output has no effect in the real chat, and axe finds nothing serious in any kind of theme.
 // req: H9
 import assert from "node:assert/strict";
-import { seriousFaults, THEMES, wear, withChat } from "./chat_rig.mjs";
+import { send, seriousFaults, THEMES, wear, withChat } from "./chat_rig.mjs";
 import { actUntil } from "./driver.mjs";
-
-const send = async (frame, text) => {
-  await frame.fill("#composer textarea", text);
-  await frame.press("#composer textarea", "Enter");
-};
 
 async function runsNothing({ wb, chat, shot }) {
   const frame = await chat();

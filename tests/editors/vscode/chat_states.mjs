@@ -2,7 +2,7 @@
 // keyboard reaches every control, and that axe finds nothing serious.
 // req: H9
 import assert from "node:assert/strict";
-import { cutOff, misplacedSigns, raggedLines, seriousFaults, wear, withChat } from "./chat_rig.mjs";
+import { cutOff, misplacedSigns, raggedLines, send, seriousFaults, wear, withChat } from "./chat_rig.mjs";
 import { actUntil } from "./driver.mjs";
 
 const WIDTHS = [300, 400, 600];
@@ -75,11 +75,6 @@ const STATES = [
   }, "#accept-plan") },
   { name: "a session of another editor", say: "taken", shown: "#session [data-action=takeOver]" },
 ];
-
-async function send(frame, text) {
-  await frame.fill("#composer textarea", text);
-  await frame.press("#composer textarea", "Enter");
-}
 
 async function stop(frame) {
   // A short turn may end between the check and the click.

@@ -317,6 +317,18 @@ export async function actUntil(act, isSeen, what, afterMs = 0) {
   }, what);
 }
 
+/**
+ * Presses `key` in a field of a webview until it arrives there. After a command, VS Code moves the focus from frame to
+ * frame, and a key that is pressed then reaches none.
+ */
+export async function pressIn(field, key) {
+  await field.evaluate((element, name) => {
+    window.hasArrived = false;
+    element.addEventListener("keydown", (event) => { if (event.key === name) window.hasArrived = true; }, { capture: true });
+  }, key.split("+").at(-1));
+  await actUntil(() => field.press(key), () => field.evaluate(() => window.hasArrived), `${key} to arrive`);
+}
+
 function isAlive(pid) {
   try {
     return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { actUntil, openWorkbench, startServer, until } from "./driver.mjs";
+import { actUntil, openWorkbench, pressIn, startServer, until } from "./driver.mjs";
 
 const stage = JSON.parse(process.env.AGENT_LS_STAGE);
 const started = performance.now();
@@ -42,7 +42,8 @@ async function saveFailure(workbench, server) {
   const chat = await workbench.webview(EXTENSION, { select: "textarea" }).catch(() => undefined);
   if (!chat) return;
   write("failure-chat.html", await chat.content());
-  write("failure-prompt.txt", await chat.locator("textarea").inputValue());
+  const shown = await chat.locator("#app").innerText();
+  console.error(`the chat shows: ${shown.slice(-600)}\nits prompt: ${await chat.locator("textarea").last().inputValue()}`);
 }
 
 class Actor {
@@ -79,10 +80,7 @@ class Actor {
     const chat = await this.chat();
     const prompt = chat.locator("textarea");
     await prompt.fill(text);
-    await prompt.focus();
-    // The browser learns later than the page which frame has the focus, and sends it the keys only then.
-    await chat.waitForFunction(() => document.hasFocus() && document.activeElement?.matches("textarea"));
-    await prompt.press(key);
+    await pressIn(prompt, key);
   }
 
   /** Waits for a pending approval with this text in the chat; returns its element. */

@@ -1,12 +1,13 @@
 """The terminals of one environment: opened when a command needs one, and reused by later commands.
 
 For each terminal, a socket is created in a new folder that only this user can access. The relay reads the
-address of the socket from a file, and removes the file. When the relay has connected, or after CONNECT_SECONDS,
+address of the socket from a file, and removes the file. When the relay has connected, or after OPEN_SECONDS,
 this process removes socket, file and folder.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -21,14 +22,15 @@ import anyio
 import anyio.to_thread
 
 from agent_ls.environments.local.terminals.relay_link import RelayLink, is_of_our_user
-from agent_ls.environments.terminal_host import NewTerminal, TerminalHost
+from agent_ls.environments.terminal_host import OPEN_SECONDS, NewTerminal, TerminalHost
 from agent_ls.relay.frames import HELLO, FrameDecoder, decode_words
 
-CONNECT_SECONDS = 3.0
+log = logging.getLogger(__name__)
+
 RETRY_SECONDS = 60.0
 """After a terminal did not open, no other terminal is opened for this time. Commands then run with pipes.
 
-Otherwise each command would first wait CONNECT_SECONDS for an editor that opens no terminals.
+Otherwise each command would first wait OPEN_SECONDS for an editor that opens no terminals.
 """
 
 _START = Path(__file__).resolve().parents[3] / "relay" / "start.py"
@@ -77,6 +79,7 @@ class Relays:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(relay_socket.end)
         if link is None:
+            log.warning("no terminal was opened: commands run without one for %g s", RETRY_SECONDS)
             self._not_before = anyio.current_time() + RETRY_SECONDS
         return link
 
@@ -99,7 +102,7 @@ class Relays:
                 group.cancel_scope.cancel()
 
         try:
-            with anyio.move_on_after(CONNECT_SECONDS):
+            with anyio.move_on_after(OPEN_SECONDS):
                 async with anyio.create_task_group() as group:
                     group.start_soon(ask)
                     link = await relay_socket.wait_for_relay(terminal.id)
