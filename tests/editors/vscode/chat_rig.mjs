@@ -85,6 +85,6 @@ export function withChat(test) {
     const { workbench: wb, page, until, project } = actor;
     await wb.runCommand("agent-ls: Open Chat");
     const chat = () => wb.webview("agent-ls.agent-ls", { select: "#composer textarea" });
-    await test({ wb, page, until, project, chat, shot: (what) => actor.step(what) });
+    await test({ wb, page, until, project, chat, shot: (what) => actor.step(what), ask: (what) => actor.ask(what) });
   });
 }

@@ -1,11 +1,9 @@
-// The chat in each of its states at 300, 400 and 600 px: takes pictures, and checks that nothing is cut off, that the
-// keyboard reaches every control, and that axe finds nothing serious.
+// The chat in each of its states, in one theme and at some widths, which the Python test chooses: takes pictures, and
+// checks that nothing is cut off, that the keyboard reaches every control, and that axe finds nothing serious.
 // req: H9
 import assert from "node:assert/strict";
 import { cutOff, misplacedSigns, raggedLines, send, seriousFaults, wear, withChat } from "./chat_rig.mjs";
 import { actUntil } from "./driver.mjs";
-
-const WIDTHS = [300, 400, 600];
 
 const open = (name, act, shown) => ({ name, act, shown });
 
@@ -82,34 +80,12 @@ async function stop(frame) {
   await actUntil(() => button.click({ timeout: 1_000 }), () => button.isHidden(), "the turn to end");
 }
 
-/** Checks all states in this theme, and exits the process. */
-export function playStates(theme) {
-  return withChat(async (rig) => {
-    const { wb, chat } = rig;
-    const faults = [];
-    await wb.openFile("shop/cart.py");
-    await wear(theme, { wb, frame: await chat() });
-    for (const { name, say, act, shown, leave } of STATES) {
-      const frame = await chat();
-      if (say) {
-        await stop(frame);
-        await send(frame, say);
-      }
-      await act?.(frame);
-      await frame.locator(shown).last().waitFor();
-      faults.push(...await atEachWidth(rig, name, theme));
-      await leave?.(frame);
-    }
-    assert.deepEqual(faults, []);
-  });
-}
-
 /** Takes the pictures, and returns the faults of the state. */
-async function atEachWidth({ wb, chat, shot }, name, theme) {
+async function atEachWidth({ wb, chat, shot }, name, theme, widths) {
   const faults = [];
   const add = (what, found) => { if (found.length > 0) faults.push(`${name}, ${what}: ${found.join("; ")}`); };
   const frame = await chat();
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await wb.sideBarWidth(width);
     await frame.waitForFunction((most) => document.body.clientWidth <= most, width);
     await frame.locator(".to-end").waitFor({ state: "hidden" }); // the newest item is visible
@@ -128,3 +104,24 @@ function unreachable() {
   const controls = [...document.querySelectorAll("button, select, input, textarea, summary, a, [role=button]")].filter((element) => element.checkVisibility() && !element.disabled);
   return controls.filter((element) => element.tabIndex < 0 && !element.closest("[role=menu], [role=listbox]")).map((element) => element.outerHTML.slice(0, 160));
 }
+
+await withChat(async (rig) => {
+  const { wb, chat } = rig;
+  const { theme, widths } = await rig.ask("look");
+  const faults = [];
+  await wb.openFile("shop/cart.py");
+  await wear(theme, { wb, frame: await chat() });
+  for (const { name, say, act, shown, leave } of STATES) {
+    const frame = await chat();
+    if (say) {
+      await stop(frame);
+      await send(frame, say);
+    }
+    await act?.(frame);
+    await frame.locator(shown).last().waitFor();
+    faults.push(...await atEachWidth(rig, name, theme, widths));
+    widths.reverse(); // the next state begins at the width of this one: changing the width takes most of the time
+    await leave?.(frame);
+  }
+  assert.deepEqual(faults, []);
+});

@@ -157,7 +157,7 @@ class Workbench {
       const y = box.y + box.height / 2;
       await this.page.mouse.move(box.x + box.width, y);
       await this.page.mouse.down();
-      await this.page.mouse.move(box.x + px, y, { steps: 4 });
+      await this.page.mouse.move(box.x + px, y);
       await this.page.mouse.up();
     }, async () => Math.abs((await width()) - px) <= 8, `the side bar to be ${px} px wide`);
   }
