@@ -1,10 +1,12 @@
-"""Races while a terminal opens: it is closed, the call is cancelled, or two writes happen at once."""
+"""While a terminal opens: it is slow or closed, the call is cancelled, or two writes happen at once."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -52,6 +54,27 @@ async def test_a_command_uses_pipes_if_its_terminal_is_closed_right_after_openin
     await local.cleanup()
 
     assert result.output == "pipes\n" and len(host.asked) == 1 and not host.runs
+
+
+class Slow(FakeTerminalHost):
+    """A host that opens terminals after ten seconds, by the clock of the event loop."""
+
+    async def open_terminal(self, terminal: NewTerminal) -> bool:
+        loop = asyncio.get_running_loop()
+        setattr(loop, "time", lambda: time.monotonic() + 10)  # noqa: B010, mypy refuses an assignment to a method
+        await anyio.lowlevel.checkpoint()
+        return await super().open_terminal(terminal)
+
+
+@pytest.mark.report("cline/cline#1059")
+async def test_a_command_waits_for_a_terminal_that_opens_late(tmp_path: Path) -> None:
+    host = Slow()
+    local = LocalEnvironment(str(tmp_path), terminals=host)
+    result = await local.exec_command("test -t 1 && echo terminal", CALL)
+    await local.cleanup()
+    host.end()
+
+    assert result.output == "terminal\n"
 
 
 class Unanswering(FakeTerminalHost):

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import stat
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -82,27 +80,6 @@ async def test_a_command_without_a_tool_call_opens_no_terminal(
     result = await env.exec_command("test -t 1 || echo pipes", CommandOptions(LONG_MS))
 
     assert result.output == "pipes\n" and not host.asked
-
-
-class Slow(FakeTerminalHost):
-    """A host that opens terminals after ten seconds, by the clock of the event loop."""
-
-    async def open_terminal(self, terminal: NewTerminal) -> bool:
-        loop = asyncio.get_running_loop()
-        setattr(loop, "time", lambda: time.monotonic() + 10)  # noqa: B010, mypy refuses an assignment to a method
-        await anyio.lowlevel.checkpoint()
-        return await super().open_terminal(terminal)
-
-
-@pytest.mark.report("cline/cline#1059")
-async def test_a_command_waits_for_a_terminal_that_opens_late(tmp_path: Path) -> None:
-    host = Slow()
-    local = LocalEnvironment(str(tmp_path), terminals=host)
-    result = await local.exec_command("test -t 1 && echo terminal", call())
-    await local.cleanup()
-    host.end()
-
-    assert result.output == "terminal\n"
 
 
 async def test_commands_use_pipes_for_a_while_after_the_editor_failed_to_open_a_terminal(
