@@ -14,7 +14,7 @@ from agent_ls.llm.messages import Message, Origin, Role, ToolCallPart, ToolResul
 from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.openai_responses import OpenAIResponsesCodec
 from agent_ls.llm.requests import Request, Response, ToolDefinition
-from agent_ls.llm.stream import ReasoningDelta
+from agent_ls.llm.stream import ReasoningDelta, TextDelta
 from agent_ls.loop.model.recovery import refuses_reasoning
 from tests.llm.providers.test_openai_stream import CALL, CREATED, MESSAGE, added, delta, done, final, sse
 from tests.support.codec_runs import OPENAI, body_of, events_of, response_of
@@ -188,6 +188,52 @@ def test_a_thought_that_comes_in_two_forms_is_read_once(first: str) -> None:
     pieces = [delta(form, 0, text) for text in ("I ", "think") for form in forms]
     events = events_of(OPENAI, [sse(CREATED, added(0, item), *pieces, done(0, ended), final())], ASK)
     assert "".join(it.text for it in events if isinstance(it, ReasoningDelta)) == "I think"
+
+
+THOUGHT = {"id": "r9", "type": "reasoning", "summary": [{"type": "summary_text", "text": "I think"}]}
+TOLD = {
+    "id": "m9",
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Hello"}],
+}
+CALLED = {"type": "function_call", "id": "f9", "call_id": "c9", "name": "f", "arguments": '{"a": 1}'}
+THINKS = [
+    {**delta("reasoning_summary_text", 0, it), "item_id": f"r{at}"} for at, it in enumerate(("I ", "think"))
+]
+TELLS = [{**delta("output_text", 0, it), "item_id": "m1"} for it in ("Hel", "lo")]
+COUNTS_ON: list[Any] = [
+    added(7, {**THOUGHT, "summary": []}),
+    *({**delta("reasoning_text", 7, it, content_index=4), "item_id": "r9"} for it in ("I ", "think")),
+    done(8, {**THOUGHT, "summary": [], "content": [{"type": "reasoning_text", "text": "I think"}]}),
+    added(8, {**TOLD, "content": []}),
+    *({**delta("output_text", 8, it, content_index=5), "item_id": "m9"} for it in ("Hel", "lo")),
+    done(9, TOLD),
+]
+BOTH = "I think|Hello|"
+ONE_INDEX: list[Any] = [
+    reported("BerriAI/litellm#36375", [*THINKS, *TELLS, final(output=[THOUGHT, TOLD])], BOTH),
+    reported("vllm-project/vllm#31761", [*COUNTS_ON, final(output=[THOUGHT, TOLD])], BOTH),
+    ([*THINKS, *TELLS, final()], BOTH),
+    ([*COUNTS_ON, final()], BOTH),
+    ([added(0, {**THOUGHT, "summary": []}), THINKS[0], THINKS[1], added(0, {**TOLD, "content": []}), *TELLS,
+        done(0, TOLD), final(output=[THOUGHT, TOLD])], BOTH),
+    ([*TELLS, final(output=[THOUGHT, TOLD, CALLED])], "|Hello|f"),
+    ([*TELLS, delta("function_call_arguments", 0, '{"a": 1}'), done(0, CALLED), final()], "|Hello|f"),
+    ([*TELLS, added(0, {**CALLED, "arguments": ""}), delta("function_call_arguments", 0, '{"a": 1}'),
+        done(0, CALLED), final(output=[TOLD, CALLED])], "|Hello|f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "expected"), ONE_INDEX)
+def test_each_kind_of_item_is_read_once_whatever_its_index(events: Sequence[Any], expected: str) -> None:
+    found = events_of(OPENAI, [sse(CREATED, *events)], ASK)
+    thought, text = (
+        "".join(it.text for it in found if isinstance(it, kind)) for kind in (ReasoningDelta, TextDelta)
+    )
+    response = answer(CREATED, *events)
+    assert "|".join((thought, text, "".join(it.name for it in response.tool_calls))) == expected
+    assert (response.message.reasoning, response.text) == (thought, text)
 
 
 @pytest.mark.report("pjq/sap-ai-core-llm-proxy#35")

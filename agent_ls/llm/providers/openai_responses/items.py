@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from agent_ls.llm.messages import JsonObject
 from agent_ls.llm.providers.openai_responses.response import message_text
-from agent_ls.llm.providers.wire_json import PieceJoiner, text_at
+from agent_ls.llm.providers.wire_json import PieceJoiner, object_at, text_at
 from agent_ls.llm.stream import StreamEvent
 
 ItemKind: TypeAlias = Literal["text", "reasoning", "call", "opaque"]
@@ -17,6 +17,14 @@ KINDS: dict[str, ItemKind] = {
     "reasoning": "reasoning",
     "function_call": "call",
     "custom_tool_call": "call",
+}
+_PIECES: dict[str, ItemKind] = {
+    "response.output_text": "text",
+    "response.refusal": "text",
+    "response.function_call_arguments": "call",
+    "response.custom_tool_call_input": "call",
+    "response.reasoning_summary_text": "reasoning",
+    "response.reasoning_text": "reasoning",
 }
 
 
@@ -76,6 +84,17 @@ class StreamedItems(dict[int, StreamedItem]):
             first = min(self._waiting)
             self.out += self._waiting.pop(first)
             self.speaking = None if self[first].has_ended else first
+
+
+def raw_kind(raw: JsonObject) -> ItemKind:
+    return KINDS.get(text_at(raw, "type"), "opaque")
+
+
+def kind_of(event: JsonObject) -> ItemKind | None:
+    """Return the kind of the item that an event belongs to; None if any item may have such an event."""
+    if raw := object_at(event, "item"):
+        return raw_kind(raw)
+    return _PIECES.get(text_at(event, "type").rpartition(".")[0])
 
 
 def call_id_of(raw: JsonObject) -> str:

@@ -14,11 +14,13 @@ from agent_ls.llm.providers.base import ReplyHead
 from agent_ls.llm.providers.error_bodies import find_failure, is_keep_alive
 from agent_ls.llm.providers.openai_responses.errors import NAME, event_error, http_error, response_error
 from agent_ls.llm.providers.openai_responses.items import (
-    KINDS,
+    ItemKind,
     StreamedItem,
     StreamedItems,
     call_id_of,
     completed,
+    kind_of,
+    raw_kind,
 )
 from agent_ls.llm.providers.openai_responses.response import (
     cut_warning,
@@ -88,6 +90,9 @@ class ResponsesStream:
         self._items = StreamedItems()
         self._places: dict[str, int] = {}  # the index of each item by its id
         self._moved: dict[int, int] = {}  # the index of the item that was begun later at the same index
+        self._others: dict[
+            tuple[int, ItemKind], int
+        ] = {}  # the index of what has another kind than the item there
         self._warnings: list[str] = []
         self._has_started = False
         self._has_calls = False
@@ -175,15 +180,33 @@ class ResponsesStream:
         """Return the index of the item that an event belongs to. Some servers send only the item's id, or neither."""
         index = int_at(event, "output_index")
         item_id = text_at(event, "item_id") or text_at(object_at(event, "item"), "id")
-        if index is None and item_id in self._places:
+        kind, is_first = kind_of(event), text_at(event, "type") == "response.output_item.added"
+        if item_id in self._places and (
+            index is None or (not is_first and self._is_elsewhere(index, item_id, kind))
+        ):
             index = self._places[item_id]
         while index in self._moved:
             index = self._moved[index]
         if index is None:
-            begins = text_at(event, "type") == "response.output_item.added" or (item_id and self._places)
+            begins = is_first or (item_id and self._places)
             index = len(self._items) if begins else max(len(self._items) - 1, 0)
+        if kind is not None and not is_first:
+            index = self._of_kind(index, kind)
         if item_id:
             self._places.setdefault(item_id, index)
+        return index
+
+    def _is_elsewhere(self, index: int, item_id: str, kind: ItemKind | None) -> bool:
+        """Return whether an event of an open item has an index that none has: some servers count on at each end."""
+        item = self._items.get(self._places[item_id])
+        return index not in self._items and item is not None and item.kind == kind and not item.has_ended
+
+    def _of_kind(self, index: int, kind: ItemKind) -> int:
+        """Return the index of the item for a piece of this kind. Some proxies give one index to all kinds."""
+        if index in self._items and self._items[index].kind != kind:
+            index = self._others.setdefault((index, kind), max(self._items) + 1)
+        while index in self._moved:
+            index = self._moved[index]
         return index
 
     def _start(self, response: JsonObject) -> None:
@@ -246,10 +269,9 @@ class ResponsesStream:
     def _begin(self, index: int, raw: JsonObject) -> None:
         """Begin an item. Some proxies use the index of an ended item once more; then the later one gets its own."""
         item = self._items.get(index)
-        if (
-            item is not None
-            and item.has_ended
-            and not (item.kind == "call" and item.call_id == call_id_of(raw))
+        if item is not None and (
+            item.kind != raw_kind(raw)
+            or (item.has_ended and not (item.kind == "call" and item.call_id == call_id_of(raw)))
         ):
             self._moved[index] = index = max(self._items) + 1
         self._open(index, raw)
@@ -259,9 +281,7 @@ class ResponsesStream:
         if index in self._items:
             return self._items[index]
         self._end_open_reasoning()
-        item = self._items[index] = StreamedItem(
-            KINDS.get(text_at(raw, "type"), "opaque"), text_at(raw, "name")
-        )
+        item = self._items[index] = StreamedItem(raw_kind(raw), text_at(raw, "name"))
         item.call_id = call_id_of(raw)
         match item.kind:
             case "text":
@@ -345,9 +365,13 @@ class ResponsesStream:
         if not self._has_started:
             self._start(response)
         # Some servers send some or all items only in the final response, without events of their own.
-        for at, raw in enumerate(objects_at(response, "output")):
-            index = self._places.get(text_at(raw, "id"), at)
-            if index not in self._items or KINDS.get(text_at(raw, "type")) == self._items[index].kind:
+        output = [*objects_at(response, "output")]
+        named = {index for raw in output if (index := self._named(raw)) is not None}
+        for at, raw in enumerate(output):
+            index = self._named(raw)
+            if index is None and (index := self._unnamed(at, raw, named)) is not None:
+                named.add(index)
+            if index is not None:
                 self._done(index, raw)
         for index, item in sorted(self._items.items()):
             if not item.has_ended:
@@ -358,6 +382,27 @@ class ResponsesStream:
         self._items.out.append(
             StreamFinish(reason, counted, response, tuple(self._warnings), openai_rate_limit(self._head))
         )
+
+    def _named(self, raw: JsonObject) -> int | None:
+        """Return the index of the streamed item that an item of the final response is, by its id."""
+        index = self._places.get(text_at(raw, "id"))
+        item = None if index is None else self._items.get(index)
+        return index if item is not None and item.kind == raw_kind(raw) else None
+
+    def _unnamed(self, at: int, raw: JsonObject, named: set[int]) -> int | None:
+        """Return the index for item number `at` of the final response, whose id is new: ids may change at the end.
+
+        None: reasoning for which something else was streamed. Some servers stream it within the text.
+        """
+        kind = raw_kind(raw)
+        same = [
+            index for index, item in sorted(self._items.items()) if item.kind == kind and index not in named
+        ]
+        if same:
+            return at if at in same else same[0]
+        if at not in self._items:
+            return at
+        return None if kind == "reasoning" else max(self._items) + 1
 
 
 def _response_of(event: JsonObject) -> JsonObject:
