@@ -16,22 +16,31 @@ from agent_ls.tools.base import ToolOutput
 
 MAX_BYTES = 1024 * 1024
 MAX_IMAGE_BYTES = 5 * 1024 * 1024
+_MEDIA = "(not as text)"
+"""In structured content in place of an image, audio or a file."""
 
 
 def output_of(result: CallResult) -> ToolOutput:
     """Return the result for the model, limited to 1 MiB of text.
 
-    Structured content follows the text, unless the text is the same data.
+    Structured content follows the text, unless the text is the same data. Images, audio and files in it are no text:
+    SDKs repeat there what the content has.
     """
     images, texts = [], []
-    for block in result.blocks:
+    rest, media = _split_media(result.structured)
+    shown = {block.data for block in result.blocks}
+    for block in (*result.blocks, *(it for it in media if it.data not in shown)):
         if (block.kind == "image" or block.mime_type.startswith("image/")) and (image := _image(block)):
             images.append(image)
         else:
             texts.append(block_text(block))
     text = "\n".join(filter(None, texts))
-    if result.structured is not None and not _is_said(result.structured, result.blocks):
-        data = without_hidden(json.dumps(result.structured, ensure_ascii=False, indent=1))
+    if (
+        rest is not None
+        and not _is_said(result.structured, result.blocks)
+        and not (media and _is_said(rest, result.blocks))
+    ):
+        data = without_hidden(json.dumps(rest, ensure_ascii=False, indent=1))
         text = f"{text}\n\nStructured content:\n{data}" if text else data
     text = limit_text(text) or ("" if images else "(no output)")
     return ToolOutput(
@@ -40,6 +49,47 @@ def output_of(result: CallResult) -> ToolOutput:
         error_kind="tool_error" if result.is_error else "",
         images=tuple(images),
     )
+
+
+def _split_media(structured: Any) -> tuple[Any, list[ResultBlock]]:
+    """Return structured content without the blocks of media in it, and these blocks."""
+    try:
+        return _without_media(structured)
+    except RecursionError:
+        return structured, []
+
+
+def _without_media(value: Any) -> tuple[Any, list[ResultBlock]]:
+    if block := _media(value):
+        return _MEDIA, [block]
+    if isinstance(value, dict):
+        parts = {key: _without_media(inner) for key, inner in value.items()}
+        return {key: rest for key, (rest, _) in parts.items()}, [
+            it for _, found in parts.values() for it in found
+        ]
+    if isinstance(value, list):
+        items = [_without_media(inner) for inner in value]
+        media = [it for _, found in items for it in found]
+        kept = [rest for rest, _ in items if rest is not _MEDIA]
+        return (kept if kept or not media else _MEDIA), media
+    return value, []
+
+
+def _media(value: Any) -> ResultBlock | None:
+    """Return the block that a JSON value is, if it is one with data."""
+    match value:
+        case {"type": "image" | "audio" as kind, "data": str(data)} if "://" not in data:
+            return ResultBlock(kind, data=data, mime_type=_type_of(value))
+        case {"type": "resource", "resource": {"blob": str(data)} as inner}:
+            return ResultBlock(
+                "resource", data=data, mime_type=_type_of(inner), uri=str(inner.get("uri", ""))
+            )
+        case _:
+            return None
+
+
+def _type_of(value: dict[str, Any]) -> str:
+    return str(value.get("mimeType") or value.get("mime_type") or "")
 
 
 def _is_said(structured: Any, blocks: Sequence[ResultBlock]) -> bool:
@@ -51,7 +101,7 @@ def _is_said(structured: Any, blocks: Sequence[ResultBlock]) -> bool:
     if isinstance(structured, dict) and structured.keys() == {"result"}:
         forms.append(structured["result"])
     values = [_parse_or_keep(text) for text in texts]
-    said = [*values, *texts, _parse_or_keep("\n".join(texts)), *([values, texts] if texts else [])]
+    said = [*values, *texts, _parse_or_keep("\n".join(texts)), *([values, texts] if texts else []), _MEDIA]
     return any(value in said for value in forms) or structured in ({}, [])
 
 

@@ -110,3 +110,29 @@ def test_resources_in_a_result_are_images_and_texts_where_their_type_says_so() -
     assert [image.media_type for image in output.images] == ["image/png"]
     assert "1,2" in output.text and '{"a": 1}' in output.text
     assert output.text.count("not displayed") == 2
+
+
+IMAGE = {"type": "image", "data": PNG, "mimeType": "image/png"}
+FILE = {"type": "resource", "resource": {"uri": "x://y", "blob": "JVBERi0=", "mimeType": "application/pdf"}}
+STRUCTURED: list[Any] = [
+    reported("datalayer/jupyter-mcp-server#214", [IMAGE], {"result": [IMAGE]}, ""),
+    ([], {"result": [IMAGE]}, ""),
+    ([IMAGE], {"result": IMAGE}, ""),
+    ([IMAGE, "Plot:"], {"result": ["Plot:", {**IMAGE, "annotations": None}]}, "Plot:"),
+    ([IMAGE], {"plots": [{"n": 1, "plot": IMAGE}], "of": "a"}, '"of": "a"'),
+    ([IMAGE], {"result": [FILE]}, "application/pdf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "structured", "said"), STRUCTURED)
+def test_media_in_structured_content_are_no_text(content: list[Any], structured: Any, said: str) -> None:
+    blocks = [
+        ResultBlock("text", it)
+        if isinstance(it, str)
+        else ResultBlock("image", data=PNG, mime_type="image/png")
+        for it in content
+    ]
+    output = output_of(CallResult(tuple(blocks), structured))
+    assert len(output.images) == 1 and said in output.text
+    assert output.text == said or len(said) > 5
+    assert PNG not in output.text and "JVBERi0=" not in output.text
