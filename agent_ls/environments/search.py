@@ -128,7 +128,8 @@ def _with_scoped_flags(pattern: str) -> str:
 def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
     """Compile a search pattern. Raises InvalidPatternError."""
     check_pattern_text(pattern)
-    source = re.escape(pattern) if options.literal else _in_python(pattern)
+    plain = pattern.replace("\r\n", "\n") if options.multiline else pattern
+    source = re.escape(plain) if options.literal else _in_python(pattern)
     if options.multiline and not options.literal:
         source = replace_line_ends(source, r"\n")  # the lines are searched without the CR of their ends
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):

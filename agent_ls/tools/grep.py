@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 from agent_ls.environments.base import ExecutionEnvironment, GrepLine, GrepOptions, GrepResult
 from agent_ls.environments.effects import ReadEffect
 from agent_ls.environments.errors import EnvError, InvalidPatternError
+from agent_ls.environments.search import replace_line_ends
 from agent_ls.patterns import regex
 from agent_ls.text import looks_binary
 from agent_ls.tools.base import Arguments, Prepared, Tool, ToolContext, ToolError, ToolOutput
@@ -31,6 +32,7 @@ SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
 _BETWEEN_GLOBS = regex(r"\s*[,;|]\s*|\s+")
 _SEVERAL_GLOBS = regex(rf"\s*\*[^\s,;|{{}}]*(?:(?:{_BETWEEN_GLOBS.pattern})\*[^\s,;|{{}}]*)+\s*")
+_ANY_CHARACTER = regex(r"(?<!\\)\[\\(?:s\\S|S\\s|w\\W|W\\w|d\\D|D\\d)\]")
 
 
 class GrepArguments(Arguments):
@@ -108,9 +110,12 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
             with anyio.fail_after(SEARCH_LIMIT_S):
                 options = _options(arguments)
                 names = await resolve_filter(options.glob_filter, context.environment)
-                result = await context.environment.grep(
-                    arguments.pattern, path, replace(options, glob_filter=names)
-                )
+                pattern = arguments.pattern
+                if options.multiline and not (
+                    arguments.multiline or arguments.literal or pattern[:2] == "(?"
+                ):
+                    pattern = f"(?-s:{pattern})"  # `.` still ends at the end of a line
+                result = await context.environment.grep(pattern, path, replace(options, glob_filter=names))
         except TimeoutError:
             raise await _too_slow(path, context.environment) from None
         except InvalidPatternError as error:
@@ -144,8 +149,16 @@ def _options(arguments: GrepArguments) -> GrepOptions:
         max_results=arguments.max_results + arguments.offset if is_content else COUNTED_MATCHES,
         before_lines=max(around, arguments.before_lines) if is_content else 0,
         after_lines=max(around, arguments.after_lines) if is_content else 0,
-        multiline=arguments.multiline,
+        multiline=arguments.multiline or _has_line_end(arguments),
     )
+
+
+def _has_line_end(arguments: GrepArguments) -> bool:
+    """Return whether the pattern itself has the end of a line, so that no single line can match all of it."""
+    pattern = arguments.pattern
+    if arguments.literal:
+        return "\n" in pattern
+    return replace_line_ends(pattern, "") != pattern or _ANY_CHARACTER.search(pattern) is not None
 
 
 def _skip_matches(lines: Sequence[GrepLine], offset: int) -> Sequence[GrepLine]:

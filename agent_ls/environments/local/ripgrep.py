@@ -136,13 +136,17 @@ def grep_arguments(pattern: str, path: str, options: GrepOptions) -> Iterator[st
     yield f"--after-context={options.after_lines}"
     if options.case_insensitive:
         yield "--ignore-case"
-    if options.literal:
+    if options.literal and not options.multiline:
         yield "--fixed-strings"
     if options.multiline:
         yield from ("--multiline", "--multiline-dotall")
-    yield from _name_options(options.glob_filter, options.names)
-    if options.multiline and not options.literal:
+        pattern = (
+            "\n".join(map(re.escape, pattern.replace("\r\n", "\n").split("\n")))
+            if options.literal
+            else pattern
+        )
         pattern = search.replace_line_ends(pattern, r"\r?\n")
+    yield from _name_options(options.glob_filter, options.names)
     yield from (f"--regexp={pattern}", "--", path)
 
 
