@@ -182,3 +182,17 @@ async def test_a_plan_and_the_title_of_a_session_are_sent(project: Path) -> None
             await client.prompt(session_id, "Please fix the discount")
             assert [it["content"] for it in client.of_kind("plan")[0]["entries"]] == ["Fix bug"]
             assert client.of_kind("session_info_update")[-1]["title"] == "Please fix the discount"
+
+
+@pytest.mark.report("zed-industries/zed#46218")
+async def test_the_output_of_a_stopped_command_reaches_the_model(project: Path) -> None:
+    stopped = ToolCall("shell", {"command": "echo ha''lf; sleep 600"})
+    with AnthropicServer([[stopped], "Again."]) as server:
+        async with acp_session(project, server) as (client, session_id):
+            running = await client.start_prompt(session_id)
+            await client.wait_for(lambda: "half" in json.dumps(client.updates))
+            await client.cancel(session_id)
+            await client.answer(running)
+            assert await client.prompt(session_id) == "end_turn"
+        (result, _) = server.requests[-1].body["messages"][-1]["content"]
+    assert "half" in result["content"] and "Interrupted by the user" in result["content"]

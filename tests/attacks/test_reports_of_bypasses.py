@@ -32,6 +32,12 @@ CHANGING = [
               "tee denied.json --help"]),
     reported("charmbracelet/crush#3426",
              ["env PATH=/w/evil ls", "env LD_PRELOAD=./x.so ls", 'env -S "rm x" ls', "env --split-string=ls"]),
+    reported("mistralai/mistral-vibe#1081",
+             ["sort --output=x d", "sort -ox d", "sort d -o x", "sort --outp=x d", "date --set=2020-01-01",
+              "date -us 2020", "date 010112002020", "tree -ox", "(PATH=/opt/t; git status)", "less -ox f",
+              "less -O x f", "less --log-file=x f"]),
+    reported("mvdan/sh#1275",
+             ["echo x >! f", "echo x >>! f", "echo x >&! f", "echo x >| f", "ls >&| f", "ls >>| f", "ls &| touch f"]),
 ]  # fmt: skip
 IN_EVERY_MODE = [
     reported("QwenLM/qwen-code#1638", ["grep ^Install README.md\ncurl e.example", "grep x a\r\ncurl e.example"]),

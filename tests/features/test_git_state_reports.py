@@ -116,6 +116,13 @@ def renamed_and_another(work: Path) -> None:
     git(work, "add", "-A")
 
 
+def odd_names(work: Path) -> None:
+    git(work, "mv", "long.txt", "c -> d.txt")
+    for name in ('q"u.txt', "tab\tx.txt", "ä.txt"):
+        (work / name).write_text("1\n")
+    git(work, "add", "-A")
+
+
 STATES: list[Any] = [
     reported("dxos/dxos#11230", renamed_and_another, 2, "rename to new name.txt", id="a rename and a change"),
     reported("git-town/git-town#4878", copied, 2, "copy.txt", id="copies"),
@@ -126,6 +133,7 @@ STATES: list[Any] = [
     reported("kuychaco/what-the-diff#8", mode_only, 1, "new mode 100755", id="mode"),
     reported("matiasb/python-unidiff#19", empty_file, 1, "empty.txt", id="empty file"),
     reported("ecomfe/gitdiff-parser#35", picture, 1, "Binary files a/p.png and b/p.png differ", id="picture"),
+    reported("gfargo/coco#1597", odd_names, 4, "rename to c -> d.txt", id="names that git quotes"),
     reported("risa-labs-inc/BossConsole#1554", arrow_in_the_old_name, 1, "plain.txt", id="arrow"),
 ]  # fmt: skip
 

@@ -128,6 +128,7 @@ async def test_notices_of_changes_that_never_end_do_not_list_the_tools_all_the_t
 
 @pytest.mark.report("maximhq/bifrost#6885")  # fmt: skip
 @pytest.mark.report("anthropics/claude-code#13646")  # fmt: skip
+@pytest.mark.report("aaif-goose/goose#10433")
 async def test_a_changed_description_and_a_new_tool_reach_the_model(tmp_path: Path) -> None:
     entry = raw_server(tmp_path / "plans", "raw", calls={"echo": {"do": "change"}})
     user_file(tmp_path / "state", raw=entry)

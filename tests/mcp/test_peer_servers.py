@@ -69,13 +69,14 @@ def test_a_property_that_is_no_schema_is_left_out() -> None:
 @pytest.mark.report("modelcontextprotocol/servers#64")
 @pytest.mark.report("signerlabs/ShipSwift#61")
 @pytest.mark.report("anthropics/claude-code#5597")
+@pytest.mark.report("modelcontextprotocol/python-sdk#326")
 async def test_paths_and_prompts_of_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "log"
     prompts = [{"name": "p", "arguments": [{"name": "a", "required": False}]}]
     plan: dict[str, Any] = {"prompts": prompts, "calls": {"echo": {"do": "env"}}, "log": str(log)}
     user_file(
         tmp_path / "state",
-        raw=raw_server(tmp_path / "plans", "raw", **plan),
+        raw={**raw_server(tmp_path / "plans", "raw", **plan), "env": {}},
         away={"command": "npx-that-is-nowhere", "args": ["-y", "x"]},
     )
     async with running(tmp_path, [tool_call("raw__echo"), text("done")]) as rig:

@@ -118,6 +118,7 @@ async def test_a_name_that_tools_read_in_different_ways_is_refused(action: str, 
     assert ("no cell at the end" in str(refused.value)) is (action == "insert")
 
 
+@pytest.mark.report("microsoft/azuredatastudio#14481")
 async def test_a_notebook_with_crlf_keeps_it() -> None:
     text = json.dumps(notebook(cell(["a\n", "b"], id="x1")), indent=1).replace("\n", "\r\n") + "\r\n"
     _, after = await edited(text, action="replace", cell="1", source="c\nd")
@@ -228,3 +229,14 @@ async def test_an_id_of_two_cells_names_none(action: str) -> None:
     with pytest.raises(ToolError, match="1, 2"):
         await calls.call(EDIT_NOTEBOOK, file_path="n.ipynb", action=action, cell="x", source="z")
     assert calls.text("n.ipynb") == text
+
+
+@pytest.mark.report("microsoft/vscode-jupyter#16554")
+async def test_outputs_of_other_cells_stay_to_the_letter() -> None:
+    outputs = [
+        {"output_type": "display_data", "metadata": {}, "data": {"image/png": data}}
+        for data in ("aGk=\n", ["aG\n", "k="])
+    ]
+    before = notebook(cell("a", id="x1"), cell("b", id="x2", outputs=outputs))
+    document, _ = await edited(before, action="replace", cell="1", source="c")
+    assert document["cells"][1] == before["cells"][1]

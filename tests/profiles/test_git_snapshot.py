@@ -13,6 +13,7 @@ from agent_ls.profiles.git_snapshot import (
     find_git_root,
     take_git_snapshot,
 )
+from tests.support.reports import reported
 from tests.support.tool_calls import result
 
 HEAD = "0123456789abcdef0123456789abcdef01234567"
@@ -111,7 +112,13 @@ async def test_snapshot_when_the_worktrees_own_config_defines_a_filter_then_git_
 @pytest.mark.parametrize(
     ("files", "branch", "head"),
     [
-        pytest.param({".git/HEAD": f"{HEAD}\n"}, "", HEAD, id="detached"),
+        reported(
+            "steveukx/git-js#693",
+            {".git/HEAD": f"{HEAD}\n"},
+            "",
+            HEAD,
+            id="detached",
+        ),
         pytest.param({".git/HEAD": "ref: refs/heads/main\n"}, "main", "", id="no-commit-yet"),
         pytest.param(
             {

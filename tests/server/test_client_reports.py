@@ -265,6 +265,12 @@ ODD_NOTICES = [
         id="fugitive",
     ),
     reported(
+        "julia-vscode/LanguageServer.jl#855",
+        "textDocument/didSave",
+        {"textDocument": {"uri": "file:///nowhere/b.py"}, "text": "x = 1\n"},
+        id="saved unopened",
+    ),
+    reported(
         "microsoft/vscode-eslint#1560",
         "textDocument/didOpen",
         {

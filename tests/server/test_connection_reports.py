@@ -74,6 +74,28 @@ async def test_after_shutdown_requests_are_refused_until_exit(tmp_path: Path) ->
         assert await server.exit_code() == 0
 
 
+HELLO: Any = {"id": 901, "method": "initialize", "params": hello()}
+SHUTDOWN: Any = {"id": 902, "method": "shutdown"}
+ORDERS: list[Any] = [
+    reported("sublimelsp/LSP#668", [HELLO, SHUTDOWN], 0, id="shutdown before initialized"),
+    reported("microsoft/language-server-protocol#195", [], 1, id="exit first"),
+    reported("julia-vscode/LanguageServer.jl#110", [HELLO, {"method": "initialized"}, SHUTDOWN], 0, id="no parameters"),
+    pytest.param([HELLO, {"method": "initialized", "params": None}, SHUTDOWN], 0, id="null parameters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("messages", "code"), ORDERS)
+async def test_the_process_ends_with_exit(tmp_path: Path, messages: list[Any], code: int) -> None:
+    async with serving(tmp_path) as server:
+        for message in messages:
+            await server.client.send({"jsonrpc": "2.0", **message})
+            assert "id" not in message or (await server.client.result(message["id"]) is None) == (
+                message is SHUTDOWN
+            )
+        await server.client.send({"jsonrpc": "2.0", "method": "exit"})
+        assert await server.exit_code() == code
+
+
 @pytest.mark.report("microsoft/language-server-protocol#1786")
 async def test_lengths_count_bytes_also_with_letters_that_are_not_ascii(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:

@@ -74,3 +74,9 @@ def test_a_problem_names_the_argument_and_says_in_plain_words_what_is_wanted(
     with pytest.raises(ArgumentsError) as raised:
         parse_arguments(json.dumps(given), Wants)
     assert str(raised.value).splitlines() == [f"- {line}" for line in said]
+
+
+@pytest.mark.report("archestra-ai/archestra#5409")
+def test_of_two_objects_none_is_taken() -> None:
+    with pytest.raises(ArgumentsError, match="Send one JSON object"):
+        parse_arguments('{"timeout_ms": 1}{"timeout_ms": 2}', Wants)

@@ -27,6 +27,7 @@ FORMS: list[Any] = [
     reported("Miso2233/SonettoHere#319", {"todos": ITEM}, MEANT, id="one object"),
     reported("NousResearch/hermes-agent#14350", {"todos": f"\n{json.dumps([ITEM])}\n"}, MEANT, id="with line ends"),
     reported("TabbyML/pochi#712", {"todos": {"todos": [ITEM]}}, MEANT, id="twice"),
+    reported("langchain-ai/deepagents#119", {"todos": json.dumps([ITEM, ITEM])}, [*MEANT, *MEANT], id="two in a text"),
     reported("aaif-goose/goose#107", {"items": [{"text": "Write it", "status": "in-progress"}]},
         [PlanStep("Write it", "active")], id="a dash in the status"),
     reported("digitallyinduced/haskell-agent#709", {"todos": [ITEM, {"content": "b", "status": "cancelled"}]}, MEANT,

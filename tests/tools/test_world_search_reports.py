@@ -157,3 +157,24 @@ async def test_many_results_are_cut_and_the_cut_is_told(calls: ToolCalls, tmp_pa
     output = (await calls.call(GREP, pattern="needle")).text
     assert len(output) < 60_000 and output.count("needle") < 6_000
     assert "first 100 matches" in output.split("\n")[-1]
+
+
+PLACES: list[Any] = [
+    reported("MoonshotAI/kimi-code#1068", "nowhere", "File not found"),
+    ("dir/here.txt", "Not a directory"),
+    reported("BurntSushi/ripgrep#2595", "dir", ""),
+    ("dir/sub", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "problem"), PLACES)
+async def test_a_search_in_an_odd_folder_finds_or_says_why_not(
+    calls: ToolCalls, tmp_path: Path, path: str, problem: str
+) -> None:
+    write(tmp_path, **{".gitignore": "dir\n", "dir/here.txt": "needle\n", "dir/sub/here.txt": "needle\n"})
+    if problem:
+        with pytest.raises((ToolError, EnvError), match=problem):
+            await calls.call(GLOB, pattern="*.txt", path=path)
+    else:
+        assert f"{path}/here.txt:1:needle" in (await calls.call(GREP, pattern="needle", path=path)).text
+        assert f"{path}/here.txt" in (await calls.call(GLOB, pattern="*.txt", path=path)).text

@@ -28,6 +28,7 @@ ANSWERS: list[Any] = [
         '{"permissionDecision": "allow", "permissionDecisionReason": "fine"}', "",
         "allow", "fine"),
     reported("aovestdipaperino/tokensave#21", 0, '{"decision": "block", "reason": "CANARY"}', "", "deny", "CANARY"),
+    reported("anthropics/claude-code#25098", 0, '{"hookSpecificOutput": null, "decision": null}', "", "", ""),
     (0, '{"decision": "allow"}', "", "allow", ""),
     reported("eqtylab/cupcake#117", 1, DENY, "panic", "deny", "CANARY"),
     (1, f"loading\n{DENY}\n", "", "deny", "CANARY"),

@@ -95,6 +95,13 @@ async def test_a_hook_of_codex_reads_the_whole_patch(tmp_path: Path, monkeypatch
     assert json.loads(log) == PATCH
 
 
+@pytest.mark.report("anthropics/claude-code#44601")
+async def test_a_hook_gets_all_output_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = {"PostToolUse": entry(KEEP % 'd["tool_response"]["output"]')}
+    *_, log = await play(tmp_path, monkeypatch, CLAUDE, keep, shell("echo out; echo oops >&2"))
+    assert json.loads(log).startswith("out\noops\n")
+
+
 BLOCKED: list[Any] = [
     reported("anthropics/claude-code#80039", CLAUDE, "PreToolUse", "Edit|Write", "echo CANARY >&2; exit 2", False),
     reported("openai/codex#46455", CODEX, "PostToolUse", "apply_patch", "echo CANARY >&2; exit 2", True),

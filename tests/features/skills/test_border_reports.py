@@ -49,6 +49,7 @@ HEADLESS: list[Any] = [
     reported("affaan-m/ECC#188", "name: s\ndescription: Verify loops\n---\nDo it.\n"),
     reported("brennhill/Kaboom-Browser-AI-Devtools-MCP#696",
         "<!-- made by x -->\n---\nname: s\ndescription: d\n---\nA\n"),
+    reported("wkentaro/git-hunk#20", "---\nname: s\ndescription: d\n\n# Body\nmodel: x\n"),
 ]  # fmt: skip
 
 

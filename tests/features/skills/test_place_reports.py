@@ -274,6 +274,7 @@ def test_arguments_have_the_names_of_the_header(home: Path) -> None:
 
 @pytest.mark.report("getsentry/sentry#111048")
 @pytest.mark.report("earendil-works/pi#1136")
+@pytest.mark.report("jamditis/claude-skills-journalism#144")
 @pytest.mark.parametrize(
     "variable", ["${CLAUDE_SKILL_DIR}", "$CLAUDE_SKILL_DIR", "${CLAUDE_SKILL_ROOT}", "{baseDir}"]
 )

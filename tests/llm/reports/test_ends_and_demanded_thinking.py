@@ -39,13 +39,16 @@ def stopped(*piece: Any) -> Any:
     return ends("stop", **call_piece(0, *piece)["choices"][0]["delta"])
 
 
-SAID = {
+SAID: dict[str, Any] = {
     "id": "m",
     "type": "message",
     "role": "assistant",
     "content": [{"type": "output_text", "text": "hi!"}],
 }
 REFUSED = {**SAID, "content": [{"type": "refusal", "refusal": "I cannot."}]}
+BARE = {"id": "", "object": "chat.completion.chunk", "model": "", "choices": []}
+COUNTED = {**BARE, "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}}
+PRINTED = '<tool_call>\n{"name": "read", "arguments": {"a": 1}}\n</tool_call>\n'
 UNNAMED = {key: value for key, value in SAID.items() if key != "id"}
 ENDINGS: list[Any] = [
     reported("su-kaka/gcli2api#403", lambda: answer(ends("stop", reasoning_content="Hm."), ends("stop", content="a"),
@@ -67,6 +70,25 @@ ENDINGS: list[Any] = [
     reported("pipecat-ai/pipecat#5801", lambda: responses_answer(CREATED, added(0, {**SAID, "content": []}),
         delta("refusal", 0, "I can", content_index=0), delta("refusal", 0, "not.", content_index=0),
         done(0, REFUSED), final(output=[REFUSED])), ("I cannot.", []), "content_filter"),
+    reported("anomalyco/opencode#42918", lambda: answer(BARE, piece(content="Hel"), BARE, piece(content="lo"),
+        ends("stop"), COUNTED, {"choices": [], "cost": "0"}), ("Hello", []), "stop"),
+    reported("iflytek/astron-agent#1568", lambda: answer(COUNTED), ("", []), "stop"),
+    reported("maximhq/bifrost#597", lambda: answer(piece(content="a"), call_piece(0, None, None, '": 1}'),
+        ends("tool_calls")), ("a", []), "stop"),
+    reported("waybarrios/vllm-mlx#55", lambda: answer(piece(content=f"Look.\n{PRINTED[:-6]}"),
+        piece(content=f"{PRINTED[-6:]}{PRINTED}"), ends("stop")),
+        ("Look.\n", [("read", {"a": 1}), ("read", {"a": 1})]), "tool_calls"),
+    reported("OpenRouterTeam/ai-sdk-provider#166", lambda: answer(piece(content="I will search"), piece(content="")),
+        ("I will search", []), "stop"),
+    reported("NousResearch/hermes-agent#45908", lambda: anthropic_answer(*text_block(0, "a"), *text_block(1, "b"),
+        *block(4, USE), *end("tool_use")), ("ab", [("f", {})]), "tool_calls"),
+    reported("anomalyco/opencode#44500", lambda: response_of(ANTHROPIC, b"event: ping\ndata:\n\n" + sse(start())
+        + b"event: ping\n\nevent: ping\ndata: \n\n" + sse(*text_block(0, "a"), *end("end_turn"))), ("a", []), "stop"),
+    reported("Wei-Shaw/sub2api#5140", lambda: responses_answer(CREATED, added(0, {**SAID, "content": []}),
+        delta("output_text", 0, "hi!"), done(0, {**SAID, "content": [{**SAID["content"][0], "annotations": []}]}),
+        final(output=[SAID])), ("hi!", []), "stop"),
+    reported("pydantic/pydantic-ai#2097", lambda: gemini_answer(chunk({"text": "Hm.", "thought": True}),
+        {"candidates": [{"finishReason": "STOP", "index": 0}]}), ("", []), "stop"),
     reported("CookSleep/gpt_image_playground#103", lambda: responses_answer(CREATED, added(0, {**SAID, "content": []}),
         delta("output_text", 0, "hi!", content_index=0), done(0, SAID), final(output=[UNNAMED])), ("hi!", []), "stop"),
     reported("2389-research/tracker#543", lambda: gemini_answer({"promptFeedback": {"blockReason": "A_NEW_ONE"}}),
@@ -92,6 +114,10 @@ KINDS: list[Any] = [
         e.InvalidRequestError, "missing Editor-Version"),
     reported("huggingface/text-generation-inference#2749", 200, {"error": "Input validation error: `inputs` must have "
         "less than 1024 tokens. Given: 1500", "error_type": "validation"}, e.ContextLengthError, "1024"),
+    reported("anomalyco/opencode#42613", 400, {"title": "One or more validation errors occurred.", "status": 400,
+        "type": "https://tools.ietf.org/html/rfc9110#section-15.5.1",
+        "errors": {"$": ["JSON was missing required properties including: 'id', 'status'."]}}, e.InvalidRequestError,
+        "'id', 'status'"),
     reported("coreply/coreply#19", 401, {"error": "Invalid username or password."}, e.AuthenticationError, "username"),
 ]  # fmt: skip
 

@@ -276,13 +276,20 @@ def test_shared_definitions_of_a_server_are_written_out(properties: Any, definit
     assert "properties" in json.dumps(sent["parameters"]["properties"]["x"]["items"])
 
 
-@pytest.mark.report("musistudio/claude-code-router#1275")
-def test_a_signature_after_the_text_makes_no_thought_and_is_sent_back() -> None:
-    response = answer(
-        chunk({"text": "Hel"}),
-        chunk({"text": "lo"}),
-        chunk({"text": "", "thoughtSignature": "s"}, finish="STOP"),
-    )
+@pytest.mark.parametrize(
+    "parts",
+    [
+        reported(
+            "musistudio/claude-code-router#1275", [{"text": "lo"}, {"text": "", "thoughtSignature": "s"}]
+        ),
+        reported(
+            "justlovemaki/AIClient2API#157",
+            [{"thoughtSignature": "s", "text": "lo"}],
+        ),
+    ],
+)
+def test_a_signature_after_the_text_makes_no_thought_and_is_sent_back(parts: list[Any]) -> None:
+    response = answer(chunk({"text": "Hel"}), *map(chunk, parts), chunk(finish="STOP"))
     assert (response.text, response.message.reasoning) == ("Hello", "")
     request = Request("gemini-4-argon", (user("hi"), response.message, user("more")))
     assert '"thoughtSignature": "s"' in json.dumps(
@@ -291,6 +298,7 @@ def test_a_signature_after_the_text_makes_no_thought_and_is_sent_back() -> None:
 
 
 @pytest.mark.report("router-for-me/CLIProxyAPI#5199")
+@pytest.mark.report("AstrBotDevs/AstrBot#9937")
 def test_results_in_another_order_belong_to_their_calls() -> None:
     response = answer(
         *(chunk({"functionCall": {"name": "f", "args": {}, "id": it}}) for it in "abc"), chunk(finish="STOP")
@@ -298,6 +306,7 @@ def test_results_in_another_order_belong_to_their_calls() -> None:
     results = tool_results([ToolResultPart(it, "f", f"of {it}") for it in "cab"])
     request = Request("gemini-4-argon", (user("hi"), response.message, results))
     parts = body_of(GEMINI.encode(request, stream=True))["contents"][2]["parts"]
+    assert {it["functionResponse"]["name"] for it in parts} == {"f"}
     found = [(it["functionResponse"]["id"], it["functionResponse"]["response"]["output"]) for it in parts]
     assert found == [("a", "of a"), ("b", "of b"), ("c", "of c")]
 

@@ -109,6 +109,8 @@ BROKEN: list[Any] = [
         e.OverloadedError),
     reported("openclaw/openclaw#108989", OPENAI, sse(CREATED, added(0, BARE), done(0, PARIS)), ASK_RESPONSES,
         e.StreamError),
+    reported("openai/codex#32659", OPENAI, sse(CREATED, added(0, {**BARE, "arguments": ""})), ASK_RESPONSES,
+        e.StreamError),
     reported("XiaomiMiMo/MiMo-Code#2083", OPENAI, sse(CREATED, event_error(error={"type": "service_unavailable_error",
         "code": "server_is_overloaded", "message": "Our servers are busy."})), ASK_RESPONSES, e.OverloadedError),
     reported("openai/openai-python#2699", OPENAI, sse(CREATED, event_error(code="too_many_requests",

@@ -79,6 +79,7 @@ def test_messages_of_the_developer_become_the_users() -> None:
 
 
 @pytest.mark.report("stdapi-ai/stdapi.ai#24")
+@pytest.mark.report("OpenHands/OpenHands#5339")
 def test_a_refused_blank_text_is_not_sent_again() -> None:
     message = Message(Role.ASSISTANT, (TextPart("\n"), ToolCallPart("a", "read", "{}")))
     request = Request("m", (user("hi"), message, tool_results([ToolResultPart("a", "read", "x")])))
