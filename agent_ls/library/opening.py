@@ -374,7 +374,8 @@ async def _open_in(
         with anyio.CancelScope(shield=True):
             await environment.cleanup()
         if isinstance(error, EnvError):
-            raise AppError(f"the environment cannot be used: {error}") from error
+            hint = "correct this environment, or pass another one; nothing is left open"
+            raise AppError(f"the environment cannot be used: {error}", hint) from error
         raise
 
 

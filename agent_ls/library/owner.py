@@ -105,7 +105,8 @@ class SessionOwner:
         await self._end()
         if self._environment and (error := self._environment.cleanup_error):
             raise CleanupError(
-                f"the session has ended, but its environment was not cleaned up: {error}"
+                f"the session has ended, but its environment was not cleaned up: {error}",
+                "correct this method of the program, and close what it left open",
             ) from error
 
     async def _end(self) -> None:

@@ -31,7 +31,9 @@ _TYPES: Mapping[str, str] = {
     ".wav": "audio/wav", ".mp3": "audio/mpeg",
 }  # fmt: skip
 
-_IMAGES = (*IMAGE_TYPES, "image/heic", "image/heif")
+_UNCHECKED = ("image/heic", "image/heif")
+_IMAGES = (*IMAGE_TYPES, *_UNCHECKED)
+_NO_IMAGE = "Pass a PNG, JPEG, GIF or WebP image."
 _OTHERS: Mapping[type, Sequence[str]] = {
     DocumentPart: (
         "application/pdf", "text/*", "application/json", "application/xml", "application/rtf", "application/msword",
@@ -66,7 +68,7 @@ def has_files(messages: tuple[Message, ...]) -> bool:
         for part in message.parts
         if part.__class__ is not TextPart
     ]
-    return any(_local_file(part) or _is_untyped(part) for part in parts)
+    return any(_local_file(part) or _is_mistyped(part) for part in parts)
 
 
 async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -90,23 +92,21 @@ async def with_files(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 async def with_file(part: T) -> T:
     """Return an image, a document or audio with its file, if its `url` is a path or a file: address.
 
-    An image without a known media type gets the type of its content.
+    An image gets the type of its content: a provider refuses another, and each later request with it.
 
     Raises:
         ConfigurationError: the file cannot be attached, or the part is not data or a url, with a known type.
     """
-    has_work = _local_file(part) or _is_untyped(part)
+    has_work = _local_file(part) or _is_mistyped(part)
     return await anyio.to_thread.run_sync(with_file_now, part) if has_work else part
 
 
 def with_file_now(part: T) -> T:
     """Do the same as `with_file`. Blocks."""
-    if _is_untyped(part):
-        return _typed_image(part)
     place = _local_file(part)
     if place is None:
-        return part
-    loaded = _load(place)
+        return _typed_image(part) if _is_mistyped(part) else part
+    loaded = _load(place, is_image=isinstance(part, ImagePart))
     if type(loaded) is not type(part):
         kind = type(part).__name__
         raise ConfigurationError(
@@ -117,14 +117,18 @@ def with_file_now(part: T) -> T:
     return replace(part, data=loaded.data, media_type=loaded.media_type, url="", **named)  # type: ignore[type-var]  # checked
 
 
-def _is_untyped(part: object) -> bool:
-    return isinstance(part, ImagePart) and part.data is not None and part.media_type not in _IMAGES
+def _is_mistyped(part: object) -> bool:
+    if not isinstance(part, ImagePart) or part.data is None:
+        return False
+    return part.media_type not in _UNCHECKED and type_by_content(part.data) != (part.media_type or None)
 
 
 def _typed_image(part: T) -> T:
-    """Return an image with the type of its content, or with the registered name of its type."""
-    given = getattr(part, "media_type", "")
-    media_type = type_by_content(getattr(part, "data", b"")) or image_type(given)
+    """Return an image with the type of its content."""
+    given, data = getattr(part, "media_type", ""), getattr(part, "data", b"")
+    media_type = type_by_content(data) or image_type(given)
+    if media_type in IMAGE_TYPES and not type_by_content(data):
+        raise ConfigurationError("the data of an ImagePart is no image", hint=_NO_IMAGE)
     if media_type in _IMAGES:
         return replace(part, media_type=media_type)  # type: ignore[type-var]  # an ImagePart
     raise _refused("images", given, _IMAGES)
@@ -163,13 +167,25 @@ def _local_file(part: object) -> Path | None:
     return None if _ADDRESS.match(part.url) else Path(part.url).expanduser()
 
 
-def _load(file: Path) -> ImagePart | DocumentPart | AudioPart:
-    media_type = _TYPES.get(file.suffix.lower())
-    if media_type is None:
+def _load(file: Path, *, is_image: bool = False) -> ImagePart | DocumentPart | AudioPart:
+    """Return the file as a part. What must be an image is one by its content, whatever its suffix is."""
+    media_type = "image/" if is_image else _TYPES.get(file.suffix.lower())
+    if not media_type:
         raise ConfigurationError(
             f"{file.name} has a type that cannot be attached",
             hint=f"Attach a file whose name ends in one of {', '.join(_TYPES)}.",
         )
+    data = _content(file)
+    if media_type.startswith("image/"):
+        if not (media_type := type_by_content(data)):
+            raise ConfigurationError(f"{file.name} is no image", hint=_NO_IMAGE)
+        return ImagePart(data, media_type)
+    if media_type.startswith("audio/"):
+        return AudioPart(data, media_type)
+    return DocumentPart(data, media_type, name=file.name)
+
+
+def _content(file: Path) -> bytes:
     try:
         size = file.stat().st_size
         data = file.read_bytes() if size <= MAX_BYTES else b""
@@ -182,12 +198,4 @@ def _load(file: Path) -> ImagePart | DocumentPart | AudioPart:
             f"{file.name} is too large to be attached ({size:,} bytes)",
             hint=f"The limit is {MAX_BYTES:,} bytes.",
         )
-    if media_type.startswith("image/"):
-        if not (media_type := type_by_content(data)):
-            raise ConfigurationError(
-                f"{file.name} is no image", hint="Pass a file with a PNG, JPEG, GIF or WebP image."
-            )
-        return ImagePart(data, media_type)
-    if media_type.startswith("audio/"):
-        return AudioPart(data, media_type)
-    return DocumentPart(data, media_type, name=file.name)
+    return data

@@ -175,9 +175,9 @@ async def test_an_environment_that_cannot_be_started_opens_no_session(
         cleaned.append(True)
 
     place = place_with(**{method: raising(method, ERRORS[error])}, cleanup=cleanup)
-    with pytest.raises(agent_ls.AppError, match=f"{method} raised"):
+    with pytest.raises(agent_ls.AppError, match=f"{method} raised") as caught:
         await agent_ls.open_session(**options(tmp_path, FakeProvider(), environment=place))
-    assert cleaned and not list((tmp_path / "state").rglob("log.jsonl"))
+    assert caught.value.hint and cleaned and not list((tmp_path / "state").rglob("log.jsonl"))
 
 
 async def test_an_environment_is_started_before_anything_else_of_it_is_used(tmp_path: Path) -> None:
@@ -216,7 +216,8 @@ async def test_a_failed_cleanup_is_one_error_that_hides_no_other(
                 await session.ask("go")
                 if has_failed:
                     raise LookupError("of the body")
-    assert has_failed or "cleanup raised" in str(caught.value)
+    if isinstance(caught.value, agent_ls.AppError):
+        assert "cleanup raised" in str(caught.value) and caught.value.hint
 
 
 WRONG = {

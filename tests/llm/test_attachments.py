@@ -131,5 +131,33 @@ async def test_a_type_that_no_provider_takes_is_refused_before_the_request(
     ("given", "media_type"), [("image/jpg", "image/jpeg"), ("image/x-odd", "image/png"), ("image/heic", "")]
 )
 async def test_an_image_gets_the_registered_name_of_its_type(given: str, media_type: str) -> None:
-    data = b"\x89PNG" if media_type == "image/png" else b"\0"
+    data = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff"}.get(media_type, b"\0")
     assert (await with_file(ImagePart(data, given))).media_type == (media_type or given)
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize("given", ["image/jpeg", "image/JPG; q=1", "image/webp"])
+async def test_an_image_with_another_type_than_its_content_gets_that_of_its_content(given: str) -> None:
+    assert await with_file(ImagePart(b"\x89PNG", given)) == ImagePart(b"\x89PNG", "image/png")
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize("data", [b"", b"no picture", b"\xef\xbb\xbf\x89PNG"])
+async def test_data_that_is_no_image_is_refused_whatever_its_type_says(data: bytes) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        await with_file(ImagePart(data, "image/png"))
+    assert "PNG" in raised.value.hint
+
+
+@pytest.mark.req("U5")
+@pytest.mark.parametrize("name", ["shot", "shot.tmp", "shot.md"])
+async def test_an_image_at_a_path_of_any_suffix_is_recognized_by_its_content(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(b"\x89PNG")
+    assert await with_file(ImagePart(url=str(file))) == ImagePart(b"\x89PNG", "image/png")
+    file.write_bytes(b"text")
+    with pytest.raises(ConfigurationError) as raised:
+        await with_file(ImagePart(url=str(file)))
+    assert raised.value.hint

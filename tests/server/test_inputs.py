@@ -51,8 +51,8 @@ def test_input_parts_are_converted_to_text_for_the_model(parts: list[InputPart],
 
 
 def test_a_prompt_with_only_an_image_is_valid_and_the_image_is_decoded_to_bytes() -> None:
-    parts = [ImageInput(media_type="image/png", data="AAE=")]
-    assert read_parts(parts) == ("", (ImagePart(data=b"\0\1", media_type="image/png"),))
+    parts = [ImageInput(media_type="image/png", data="iVBORw==")]
+    assert read_parts(parts) == ("", (ImagePart(data=b"\x89PNG", media_type="image/png"),))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,8 @@ def test_a_prompt_with_only_an_image_is_valid_and_the_image_is_decoded_to_bytes(
     [
         (TextInput(text=" \n"), "empty"),
         (ImageInput(media_type="image/png", data="?"), "damaged"),
+        (ImageInput(media_type="image/png", data="AAE="), "no content"),
+        (ImageInput(media_type="image/png", data=""), "no content"),
         (ImageInput(media_type="image/svg+xml", data=""), r"image/svg\+xml"),
     ],
 )

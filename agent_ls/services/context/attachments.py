@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_ls.llm.image_data import IMAGE_TYPES, decode_image
+from agent_ls.llm.image_data import IMAGE_TYPES, decode_image, type_by_content
 from agent_ls.llm.messages import ImagePart
 
 
@@ -18,7 +18,7 @@ def image_part(media_type: str, data: str) -> ImagePart:
     """Convert a picture from base64 data.
 
     Raises:
-        BadImageError: models cannot read this image type, or the base64 data is damaged.
+        BadImageError: models cannot read this image type, the base64 data is damaged, or it is no image.
     """
     try:
         image = decode_image(media_type, data)
@@ -29,4 +29,6 @@ def image_part(media_type: str, data: str) -> ImagePart:
             f"models cannot read images of type {image.media_type!r}",
             f"convert the image to one of {', '.join(IMAGE_TYPES)}",
         )
+    if not type_by_content(image.data or b""):
+        raise BadImageError("an attached image has no content of an image", "attach the image again")
     return image
