@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent_ls.llm.errors import check_amounts
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
@@ -26,6 +28,9 @@ class ConnectionSettings:
     version: str = ""
     betas: Sequence[str] = ()
     text_tools: bool = False
+
+    def __post_init__(self) -> None:
+        check_amounts(self, "connect_timeout_s", "silence_timeout_s", "total_timeout_s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,3 +195,13 @@ def valid_delay_s(value: object) -> float | None:
 def asked_delay_s(error: LlmError) -> float | None:
     """Return the seconds that the provider asks to wait; None if it gives no time, or none that can be waited."""
     return valid_delay_s(error.retry_after_s)
+
+
+def check_amounts(value: object, *names: str) -> None:
+    """Raise ConfigurationError if one of these fields is below 0 or not a number. None and other types pass."""
+    for name in names:
+        amount = getattr(value, name)
+        if isinstance(amount, int | float) and not amount >= 0:
+            raise ConfigurationError(
+                f"{type(value).__name__}: {name} is {amount}", hint="Pass a number from 0 on."
+            )

@@ -28,6 +28,7 @@ from agent_ls.llm.errors import (
     LlmError,
     RequestTimeoutError,
     StreamError,
+    check_amounts,
     typed,
 )
 from agent_ls.llm.messages import (
@@ -101,6 +102,9 @@ class GenerateOptions:
     repair: RepairArguments | None = None
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     random: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
+        check_amounts(self, "max_tool_rounds", "total_timeout_s", "step_timeout_s")
 
 
 DEFAULT_GENERATE_OPTIONS = GenerateOptions()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_ls.llm.errors import LlmError, ModelLoadingError, asked_delay_s
+from agent_ls.llm.errors import LlmError, ModelLoadingError, asked_delay_s, check_amounts
 
 LOADING_RETRIES = 40
 """A large model may take six minutes to load: retries after 1, 2, 4, 8 and then 10 seconds."""
@@ -24,6 +24,9 @@ class RetryPolicy:
     factor: float = 2.0
     max_delay_s: float = 60.0
     jitter: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_amounts(self, "max_retries", "base_delay_s", "factor", "max_delay_s", "jitter")
 
 
 def retry_delay_s(error: LlmError, attempt: int, policy: RetryPolicy, random: float) -> float | None:

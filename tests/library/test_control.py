@@ -269,6 +269,18 @@ async def test_each_reason_of_a_review_names_the_file_the_line_and_the_change(tm
         assert kept.startswith(f"a.txt ({ids['a.txt']}): ") and unknown == f"h-0: {NOT_LISTED}"
 
 
+@pytest.mark.req("L7")
+@pytest.mark.parametrize("blank", [" ", "\t\n"])
+async def test_a_blank_effort_is_refused_before_a_provider_could_refuse_it(
+    tmp_path: Path, blank: str
+) -> None:
+    with pytest.raises(agent_ls.AppError):
+        await agent_ls.open_session(**options(tmp_path, FakeProvider(), effort=blank))
+    async with agent_ls.open_session(**options(tmp_path, FakeProvider())) as session:
+        with pytest.raises(agent_ls.AppError):
+            await session.configure(effort=blank)
+
+
 async def test_settings_choose_mode_review_effort_and_model_as_the_arguments_do(tmp_path: Path) -> None:
     made = tmp_path / "project" / "made"
     touch = call("shell", command="touch made")

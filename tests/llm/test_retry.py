@@ -4,7 +4,15 @@ from math import inf, nan
 
 import pytest
 
-from agent_ls.llm.errors import AuthenticationError, LlmError, NetworkError, RateLimitError
+from agent_ls.llm.endpoint import ConnectionSettings
+from agent_ls.llm.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    LlmError,
+    NetworkError,
+    RateLimitError,
+)
+from agent_ls.llm.generate import GenerateOptions
 from agent_ls.llm.retry import RetryPolicy, retry_delay_s
 
 LOST = NetworkError("lost")
@@ -47,3 +55,24 @@ def test_an_error_with_retryable_set_to_false_is_not_retried() -> None:
     error = NetworkError("lost")
     error.retryable = False
     assert retry_delay_s(error, 0, RetryPolicy(), 0.5) is None
+
+
+@pytest.mark.req("U8", "U9")
+@pytest.mark.parametrize("amount", [-1, -0.5, nan, -inf])
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (RetryPolicy, "max_retries"),
+        (RetryPolicy, "base_delay_s"),
+        (RetryPolicy, "jitter"),
+        (GenerateOptions, "max_tool_rounds"),
+        (GenerateOptions, "total_timeout_s"),
+        (GenerateOptions, "step_timeout_s"),
+        (ConnectionSettings, "silence_timeout_s"),
+        (ConnectionSettings, "total_timeout_s"),
+    ],
+)
+def test_an_amount_below_zero_is_refused_with_its_name(made: type, name: str, amount: float) -> None:
+    with pytest.raises(ConfigurationError, match=name) as caught:
+        made(**{name: amount})
+    assert caught.value.hint and made(**{name: 0})

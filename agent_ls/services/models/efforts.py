@@ -15,6 +15,10 @@ def check_effort(provider: str, model: str, effort: str | None) -> None:
         BadChoiceError: the hint names the model's efforts.
     """
     known = known_efforts(provider, model)
+    if effort and not effort.strip():
+        raise BadChoiceError(
+            "the reasoning effort is blank", 'choose a level, or "" for the default of the model'
+        )
     if effort and known and effort not in known:
         raise BadChoiceError(
             f"{model} has no reasoning effort {effort!r}", f"choose one of {', '.join(known)}"
