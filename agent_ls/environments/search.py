@@ -134,7 +134,7 @@ def compile_pattern(pattern: str, options: GrepOptions) -> re.Pattern[str]:
         source = replace_line_ends(source, r"\n")  # the lines are searched without the CR of their ends
     if not options.literal and (only := _RIPGREP_ONLY.search(pattern)):
         raise InvalidPatternError(
-            pattern, f"{only[0]} works only with ripgrep, which is not installed on this machine"
+            pattern, f"{only[0]} works only with ripgrep, and there without look-around and backreferences"
         )
     flags = re.MULTILINE | (re.DOTALL if options.multiline else 0)
     flags |= re.IGNORECASE if options.case_insensitive else 0

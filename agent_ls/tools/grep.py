@@ -30,6 +30,7 @@ MAX_CONTEXT_LINES = 50
 COUNTED_MATCHES = 100_000
 SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
+_LINE_END = regex(r"\n|\\n")
 _BETWEEN_GLOBS = regex(r"\s*[,;|]\s*|\s+")
 _SEVERAL_GLOBS = regex(rf"\s*\*[^\s,;|{{}}]*(?:(?:{_BETWEEN_GLOBS.pattern})\*[^\s,;|{{}}]*)+\s*")
 _ANY_CHARACTER = regex(r"(?<!\\)\[\\(?:s\\S|S\\s|w\\W|W\\w|d\\D|D\\d)\]")
@@ -119,10 +120,7 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
         except TimeoutError:
             raise await _too_slow(path, context.environment) from None
         except InvalidPatternError as error:
-            raise ToolError(
-                f"{str(error).rstrip('.')}. Correct the regular expression, or set literal to search for plain text.",
-                kind=error.kind,
-            ) from None
+            raise ToolError(f"{str(error).rstrip('.')}. {_next_step(arguments)}", kind=error.kind) from None
         where = shown_path(path, context.environment)
         if not result.lines:
             is_binary = await _is_binary(path, context.environment)
@@ -174,6 +172,14 @@ async def _is_binary(path: str, environment: ExecutionEnvironment) -> bool:
         return looks_binary(await environment.read_bytes(path))
     except EnvError:  # mostly a folder
         return False
+
+
+def _next_step(arguments: GrepArguments) -> str:
+    if not arguments.multiline and _LINE_END.search(arguments.pattern):
+        return f"Set {arguments.parameter('multiline')} to search for text of several lines."
+    return (
+        f"Correct the regular expression, or set {arguments.parameter('literal')} to search for plain text."
+    )
 
 
 def _binary(where: str) -> str:

@@ -15,6 +15,7 @@ SUGGESTIONS = 3
 _REPLACEMENT = "\ufffd"  # shown for each byte of a name that is not UTF-8
 _SURROGATE = regex("[\ud800-\udfff]")
 _GLOB_SPECIAL = regex(r"([*?\[\]{}!\\])")
+_LINK = "This name is a symbolic link whose target does not exist. `ls -l` shows the target."
 
 
 async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolError:
@@ -28,7 +29,10 @@ async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolEr
 
 
 async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
-    """Return a sentence that suggests similar names, or that says how to search if there are none."""
+    """Return a sentence that suggests similar names, or that says what to do if there are none."""
+    folder, name = folder_and_name(path, environment)
+    if name in await _names_in(folder, environment):
+        return _LINK
     names = await _names_like(path, environment)
     return f"Did you mean {' or '.join(map(_spelled, names))}?" if names else "Search for the file with glob."
 
@@ -54,20 +58,20 @@ async def _names_like(path: str, environment: ExecutionEnvironment) -> list[str]
 
 async def _is_undecodable(folder: str, name: str, environment: ExecutionEnvironment) -> bool:
     """Return whether `name` shows a name in the folder that is not UTF-8."""
-    try:
-        entries = await environment.list_directory(folder)
-    except EnvError:
-        return False
-    odd = (entry.name for entry in entries if _SURROGATE.search(entry.name))
+    odd = filter(_SURROGATE.search, await _names_in(folder, environment))
     return any(_SURROGATE.sub(_REPLACEMENT, it) == name for it in odd)
 
 
-async def _similar_beside(folder: str, name: str, environment: ExecutionEnvironment) -> list[str]:
+async def _names_in(folder: str, environment: ExecutionEnvironment) -> list[str]:
+    """Return the names of all but folders."""
     try:
-        entries = await environment.list_directory(folder)
+        return [entry.name for entry in await environment.list_directory(folder) if not entry.is_dir]
     except EnvError:
         return []
-    usable = [it.name for it in entries if not it.is_dir and not _SURROGATE.search(it.name)]
+
+
+async def _similar_beside(folder: str, name: str, environment: ExecutionEnvironment) -> list[str]:
+    usable = [it for it in await _names_in(folder, environment) if not _SURROGATE.search(it)]
     files = {name.casefold(): name for name in usable}
     close = difflib.get_close_matches(name.casefold(), files, n=SUGGESTIONS)
     return [shown_path(absolute(f"{folder}/{files[match]}", environment), environment) for match in close]

@@ -16,6 +16,7 @@ from agent_ls.environments.base import GrepOptions, GrepResult
 from agent_ls.environments.local import LocalEnvironment
 from agent_ls.environments.memory import MemoryEnvironment
 from agent_ls.tools import grep
+from agent_ls.tools.apply_patch import APPLY_PATCH
 from agent_ls.tools.base import Tool, ToolError
 from agent_ls.tools.edit_file import EDIT_FILE
 from agent_ls.tools.read_file import READ_FILE
@@ -42,6 +43,41 @@ async def test_a_file_whose_name_is_not_utf_8_is_said_to_need_a_command(tmp_path
         assert "not UTF-8" in words and "Did you mean" not in words and "bad?.txt" in words
     other = await refused(calls, READ_FILE, file_path="odd/bad.txt")
     assert "bad1.txt" in other and "\ufffd" not in other
+
+
+@pytest.mark.req("T2", "T4", "T9")
+async def test_a_link_without_its_target_is_named_instead_of_suggested(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").symlink_to("moved.txt")
+    (tmp_path / "note.txt").write_text("x\n")
+    calls = ToolCalls(LocalEnvironment(str(tmp_path), environ={}))  # type: ignore[arg-type]
+    patch = "*** Begin Patch\n*** Update File: notes.txt\n@@\n-x\n+y\n*** End Patch"
+    for words in (
+        await refused(calls, READ_FILE, file_path="notes.txt"),
+        await refused(calls, EDIT_FILE, file_path="notes.txt", old_string="x", new_string="y"),
+        await refused(calls, APPLY_PATCH, patch=patch),
+    ):
+        assert "link" in words and "Did you mean" not in words
+
+
+@pytest.mark.req("T6", "T9")
+@pytest.mark.parametrize("pattern", ["a\nb", r"a\nb"])
+async def test_a_pattern_of_several_lines_names_the_argument_that_it_needs(
+    tmp_path: Path, pattern: str
+) -> None:
+    (tmp_path / "a.txt").write_text("a\nb\n")
+    calls = ToolCalls(LocalEnvironment(str(tmp_path)))  # type: ignore[arg-type]
+    words = await refused(calls, grep.GREP, pattern=pattern)
+    assert words.endswith("Set multiline to search for text of several lines.") and "--" not in words
+    found = await calls.call(grep.GREP, pattern=pattern, multiline=True)
+    assert "a.txt:1:a" in found.text
+
+
+@pytest.mark.req("T6", "T9")
+async def test_a_pattern_that_neither_search_knows_is_not_blamed_on_a_missing_program(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\n")
+    calls = ToolCalls(LocalEnvironment(str(tmp_path)))  # type: ignore[arg-type]
+    words = await refused(calls, grep.GREP, pattern=r"(?<=b)a|\p{Lu}")
+    assert "look-around" in words and "not installed" not in words
 
 
 class SlowSearches(MemoryEnvironment):

@@ -40,6 +40,8 @@ NO_PARENTS = (*ALL_PARENTS, "--no-ignore-parent")
 """The options with which those above the searched folder do not apply."""
 NO_GIT_RULES = ("--no-ignore-vcs", "--no-ignore-files")
 """The options that leave the rules of git aside, and keep those for search programs."""
+_OPTION_ADVICE = regex(r"\s*\n\s*Consider enabling")
+"""Begins what ripgrep says about its own options, which the model cannot set."""
 _VERSION = regex(r"ripgrep (\d+)\.(\d+)\.(\d+)")
 _VERSION_S = 10
 """Seconds after which a program that does not print its version counts as broken."""
@@ -179,7 +181,7 @@ async def check_pattern_errors(process: Process, pattern: str) -> None:
     """
     complaint = (await read_all(process.stderr)).decode("utf-8", "replace").strip()
     if complaint:
-        raise InvalidPatternError(pattern, complaint.removeprefix("rg: "))
+        raise InvalidPatternError(pattern, _OPTION_ADVICE.split(complaint.removeprefix("rg: "))[0])
 
 
 async def read_all(stream: ByteReceiveStream | None) -> bytes:
