@@ -426,10 +426,10 @@ def bare_words(text: str) -> str:
 
 
 def join_sentences(message: str, hint: str) -> str:
-    """Join a message and its hint as two sentences with one stop between them. Returns the message if `hint` is ""."""
-    if not hint:
-        return message
+    """Join a message and its hint as two sentences with one stop between them, or return the one that is not blank."""
     first = message.rstrip()
+    if not hint or not first:
+        return hint or (message if first else "")
     stop = "" if first.endswith((".", "!", "?", "…", ":")) else "."
     return f"{first}{stop} {hint[:1].upper()}{hint[1:]}"
 

@@ -221,6 +221,8 @@ def test_a_changed_encoding_declaration_in_a_file_changes_the_encoding(
         ("no provider is set up", "enter a key", "no provider is set up. Enter a key"),
         ("Really?", "Yes.", "Really? Yes."),
         ("alone", "", "alone"),
+        ("", "the known names are a, b", "the known names are a, b"),
+        (" ", "", ""),
     ],
 )
 def test_message_and_hint_are_two_sentences_with_one_stop(message: str, hint: str, joined: str) -> None:
