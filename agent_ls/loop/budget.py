@@ -181,7 +181,7 @@ _KINDS = {"tokens": "tokens", "cost": "cost", "seconds": "time"}
 def _words(limit: str, most: float) -> str:
     match limit:
         case "tokens":
-            return f"{most:,} tokens"
+            return f"{most:,} token{'' if most == 1 else 's'}"
         case "cost":
             return f"${most:.2f}" if round(most, 2) == most else f"${most:g}"
         case _:

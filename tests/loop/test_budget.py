@@ -64,6 +64,15 @@ async def test_a_token_or_cost_limit_pauses_the_turn_until_the_user_stops_the_tu
     assert b.recorder.of(ProcessingEnd)[0] == ProcessingEnd("limit")
 
 
+@pytest.mark.parametrize(("most", "words"), [(1, "1 token."), (2, "2 tokens.")])
+async def test_a_limit_of_one_token_is_said_in_the_singular(most: int, words: str) -> None:
+    async with running_session(rounds(9), tool("look"), config=limited(tokens_per_input=most)) as b:
+        b.session.submit("go")
+        await answer(b, STOP)
+        await b.idle()
+    assert [event.message.endswith(f" {words}") for event in b.recorder.of(TurnLimit)] == [True]
+
+
 @pytest.mark.parametrize("text", ["no", "Stop", "nope, stop", "banana", "go on, but only the tests"])
 async def test_only_a_choice_allows_more_at_a_limit(text: str) -> None:
     provider = rounds(9)
