@@ -33,7 +33,7 @@ async def test_a_cancelled_prompt_ends_and_the_next_one_knows_the_conversation(
     project: Path, waits: bool, by_request: bool
 ) -> None:
     gate = Gate()
-    with AnthropicServer(["First.", [Text("Begin ", gate)] if waits else "Late.", "Again."]) as server:
+    with AnthropicServer(["First.", [Text("Begin ", gate)], "Again."]) as server:
         async with acp_session(project, server) as (client, session_id):
             await client.prompt(session_id, "Remember 42")
             running = await client.start_prompt(session_id)
