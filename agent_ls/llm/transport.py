@@ -16,7 +16,7 @@ import anyio
 
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError
-from agent_ls.llm.http.address import find_proxies, parse_address
+from agent_ls.llm.http.address import Address, find_proxies, find_proxy, parse_address
 from agent_ls.llm.http.direct import DirectConnections
 from agent_ls.llm.http.exchange import Connections, Exchange
 from agent_ls.llm.http.failures import CHECK_PROVIDER
@@ -111,11 +111,15 @@ class Transport:
 def _make_connections(endpoint: Endpoint) -> Connections:
     context = _certificates(endpoint)
     address = parse_address(endpoint.base_url)
-    if address is not None and (endpoint.is_direct or not find_proxies()):
+    if address is not None and (endpoint.is_direct or not _proxy_for(address)):
         return DirectConnections(address, context, endpoint.connect_timeout_s, endpoint.silence_timeout_s)
     from agent_ls.llm.http.proxied import ProxiedConnections  # imports httpx
 
     return ProxiedConnections(endpoint, context)
+
+
+def _proxy_for(address: Address) -> str | None:
+    return find_proxy("https" if address.is_tls else "http", address.host, address.port)
 
 
 def _without_repetition(base_url: str, path: str) -> str:
@@ -159,4 +163,4 @@ def _is_plain(base_url: str) -> bool:
 
     If so, certificates need not be read.
     """
-    return not any(url.lower().startswith("https:") for url in (base_url, *find_proxies()))
+    return not any(url.lower().startswith("https:") for url in (base_url, *find_proxies().values()))

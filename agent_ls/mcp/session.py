@@ -26,6 +26,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from agent_ls._version import __version__
+from agent_ls.addresses import split_address
+from agent_ls.llm.http.address import find_proxy
 from agent_ls.mcp.config import OBSOLETE, HttpTarget
 from agent_ls.mcp.descriptions import (
     CallResult,
@@ -347,6 +349,15 @@ async def by_process(
         yield connection
 
 
+def excluded_host(url: str) -> Mapping[str, None]:
+    """Return the host of a server that NO_PROXY excludes: httpx2 ignores networks there."""
+    at = split_address(url)
+    host, port = at.hostname or "", at.port or (443 if at.scheme == "https" else 80)
+    return (
+        {} if find_proxy(at.scheme, host, port) else {f"all://{f'[{host}]' if ':' in host else host}": None}
+    )
+
+
 @asynccontextmanager
 async def by_http(
     target: HttpTarget,
@@ -373,7 +384,7 @@ async def by_http(
             timeout=timeout,
             auth=Patient(auth),
             event_hooks=hooks,
-            mounts=_DIRECT,
+            mounts={**_DIRECT, **excluded_host(target.url)},
         )
     except (ImportError, ValueError, httpx2.InvalidURL) as error:
         raise McpServerError(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import httpx
@@ -15,12 +16,14 @@ import pytest
 
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
+from agent_ls.llm.http.address import find_proxy, parse_address
 from agent_ls.llm.http.failures import START_SERVER
 from agent_ls.llm.http.proxied import ROWS, to_llm_error
 from agent_ls.llm.http_adapter import HttpAdapter
 from agent_ls.llm.stream import StreamFinish
 from agent_ls.llm.transport import Transport
 from tests.support.codec_runs import ANTHROPIC, ask
+from tests.support.reports import reported
 
 SECRET = "sk-secret-key"
 
@@ -255,6 +258,31 @@ async def test_the_proxy_from_environment_variables_is_used_and_an_invalid_one_i
     monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1")
     with pytest.raises(ConfigurationError, match="proxy settings"):
         Transport(Endpoint("http://api.example.org", SECRET))
+
+
+EXCLUDED: list[Any] = [
+    reported("NousResearch/hermes-agent#59667", "10.10.10.0/24,192.168.1.5", "10.10.10.7"),
+    reported("wecode-ai/Wegent#3556", "localhost,fd00::/8,10.0.0.0/8", "[fd00::5]"),
+    ("10.10.10.0/24,192.168.1.5", "192.168.1.5"), ("[::1], ::1", "[::1]"), (".corp.example", "a.corp.example"),
+    ("*.corp.example", "a.corp.example"), ("api.example.org:80", "api.example.org"), ("x *", "api.example.org"),
+]  # fmt: skip
+
+
+@pytest.mark.req("U11")
+@pytest.mark.parametrize(("excluded", "host"), EXCLUDED)
+def test_no_proxy_is_used_for_excluded_hosts(
+    excluded: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", excluded)
+    address = parse_address(f"http://{host}")
+    assert address and find_proxy("http", address.host, address.port) is None
+    for other in ("11.0.0.1", "xcorp.example", "fe00::1", "example.org"):
+        assert (find_proxy("http", other, 81) is None) == (excluded == "x *")
+    Transport(Endpoint("http://user:secret@other.example.com", SECRET))
+    assert find_proxy("http", "other.example.com", 80) == (
+        None if excluded == "x *" else "http://127.0.0.1:9"
+    )
 
 
 @pytest.mark.req("U8", "U11")

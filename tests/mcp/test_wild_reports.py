@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent_ls.mcp.elicitation import fields_of, value_of
+from agent_ls.mcp.session import excluded_host
 from agent_ls.mcp.session_errors import MAX_EXTENDED, RequestLimit
 from tests.mcp.odd_http_server import Oddities, odd_server
 from tests.mcp.plans import change_plan, raw_server, tool, user_file
@@ -204,6 +205,13 @@ async def test_a_server_of_this_machine_is_not_asked_through_a_proxy(
         async with running(tmp_path, [tool_call("odd__echo"), text("done")]) as rig:
             await (await rig.talk("full")).say("go")
             assert rig.results()[0].content == "called 1"
+
+
+def test_a_network_in_no_proxy_is_reached_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "fd00::/8, 10.0.0.0/8")
+    found = [*excluded_host("http://10.1.2.3:80/mcp"), *excluded_host("http://[fd00::5]/mcp")]
+    assert found == ["all://10.1.2.3", "all://[fd00::5]"] and not excluded_host("http://mcp.example/mcp")
 
 
 async def test_a_proxy_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent_ls.patterns import regex
@@ -16,6 +17,8 @@ _SIMPLE = regex(
     r"(?P<path>(?:/[a-z0-9._~!$&'()*+,;=:@%/-]*)?)",
     re.IGNORECASE,
 )
+_BETWEEN = regex(r"[,\s]+")
+_WITH_PORT = regex(r"([^:]*|\[.*\]):([0-9]+)")
 _PROXIED = ("http", "https", "all")  # the schemes whose proxies httpx uses
 
 
@@ -48,12 +51,40 @@ def parse_address(base_url: str) -> Address | None:
     )
 
 
-def find_proxies() -> list[str]:
-    """Return the proxy URLs of the environment; if it has none, those of the system settings (macOS, Windows)."""
+def find_proxies() -> Mapping[str, str]:
+    """Return the proxies by scheme, and `no`, from the environment; if it has none, from the system settings (macOS,
+    Windows)."""
     if sys.platform in ("darwin", "win32"):
         from urllib.request import getproxies  # a slow import, which Linux does not need
 
-        proxies = getproxies()
-        return [proxies[scheme] for scheme in _PROXIED if proxies.get(scheme)]
-    variables = {name.lower(): value for name, value in os.environ.items() if value}
-    return [url for scheme in _PROXIED if (url := variables.get(f"{scheme}_proxy"))]
+        found = getproxies()
+    else:
+        names = sorted(name for name in os.environ if name.lower().endswith("_proxy"))
+        found = {name.lower().removesuffix("_proxy"): os.environ[name] for name in names if os.environ[name]}
+    proxies = {scheme: found[scheme] for scheme in _PROXIED if found.get(scheme)}
+    return {**proxies, "no": found.get("no", "")} if proxies else {}
+
+
+def find_proxy(scheme: str, host: str, port: int) -> str | None:
+    """Return the URL of the proxy for this host; None if there is none, or if NO_PROXY excludes the host."""
+    proxies = find_proxies()
+    url = proxies.get(scheme) or proxies.get("all")
+    if not url or any(_excludes(entry, host, port) for entry in _BETWEEN.split(proxies["no"]) if entry):
+        return None
+    return url if "://" in url else f"http://{url}"
+
+
+def _excludes(entry: str, host: str, port: int) -> bool:
+    """Return whether an entry of NO_PROXY names a host: `*`, a host or domain, an address or a network, with port or
+    without."""
+    import ipaddress  # imported here, to keep the start fast: few users have a proxy
+
+    entry, host = entry.lower().rpartition("://")[2].rstrip("/"), host.lower()
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(entry.strip("[]"), strict=False)
+    except ValueError:
+        pass  # a name, or an address with a port
+    named = _WITH_PORT.fullmatch(entry)
+    domain = (named[1] if named else entry).strip("[]").removeprefix("*").removeprefix(".")
+    fits = host == domain or host.endswith(f".{domain}")
+    return entry == "*" or (fits and domain != "" and (not named or int(named[2]) == port))

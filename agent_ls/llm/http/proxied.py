@@ -12,6 +12,7 @@ import httpx
 from agent_ls.llm.endpoint import Endpoint
 from agent_ls.llm.errors import ConfigurationError, LlmError, NetworkError, RequestTimeoutError
 from agent_ls.llm.http import failures
+from agent_ls.llm.http.address import find_proxy
 from agent_ls.llm.http.exchange import KEEPALIVE_S, Exchange
 from agent_ls.llm.http.failures import HttpFailure, make_error
 
@@ -98,7 +99,8 @@ class ProxiedConnections:
                 verify=context,
                 timeout=httpx.Timeout(silence, connect=connect, pool=connect),
                 limits=httpx.Limits(max_connections=None, keepalive_expiry=KEEPALIVE_S),
-                trust_env=not endpoint.is_direct,
+                proxy=None if endpoint.is_direct else _proxy(self._base_url),
+                trust_env=False,  # httpx refuses networks and addresses of IPv6 in NO_PROXY
                 follow_redirects=False,
             )
         except (ImportError, ValueError, httpx.InvalidURL):
@@ -125,6 +127,14 @@ class ProxiedConnections:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _proxy(base_url: str) -> str | None:
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL:
+        return None  # each request will say so
+    return find_proxy(url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80))
 
 
 def _host(base_url: str) -> str:

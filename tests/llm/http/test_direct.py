@@ -267,10 +267,11 @@ def test_only_proxies_that_httpx_uses_are_found(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("GRPC_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("HTTP_PROXY", "")
-    assert find_proxies() == []
+    assert not find_proxies()
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:2")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:3")
-    assert find_proxies() == ["http://127.0.0.1:2", "http://127.0.0.1:3"]
+    proxies = {"https": "http://127.0.0.1:2", "all": "http://127.0.0.1:3", "no": "127.0.0.1"}
+    assert find_proxies() == proxies
 
 
 async def test_refused_connection_is_reported_in_the_words_of_the_system() -> None:
