@@ -69,6 +69,48 @@ CALLS: list[Any] = [
         [CREATED, added(0, BARE), ARGS_DONE, final()],
         id="no end, arguments at once",
     ),
+    *(
+        reported(
+            "pydantic/pydantic-ai#6079",
+            [
+                CREATED,
+                added(0, BARE),
+                delta("function_call_arguments", 0, '{"a": 1}'),
+                ARGS_DONE,
+                delta("function_call_arguments", 0, "}"),
+                *ends,
+                final(),
+            ],
+            id="piece after",
+        )
+        for ends in ([], [done(0, BARE)], [done(0, {**BARE, "arguments": '{"a": 1}'})])
+    ),
+    *(
+        reported(
+            "MoonshotAI/kimi-code#1455",
+            [
+                CREATED,
+                added(0, BARE),
+                delta("function_call_arguments", 0, '{"a": 2'),
+                ARGS_DONE,
+                *ends,
+                final(),
+            ],
+            id=f"other arguments at the end, {len(ends)}",
+        )
+        for ends in ([], [done(0, {**BARE, "arguments": '{"a": 1}'})])
+    ),
+    reported(
+        "router-for-me/CLIProxyAPI#3798",
+        [
+            {"type": "codex.rate_limits", "rate_limits": {"limit_reached": True}},
+            CREATED,
+            added(0, {**BARE, "arguments": '{"a": 1}'}),
+            done(0, {**BARE, "arguments": '{"a": 1}'}),
+            final(),
+        ],
+        id="limit reached",
+    ),
     reported(
         "NVIDIA-NeMo/Switchyard#777",
         [CREATED, final(output=[{**BARE, "arguments": '{"a": 1}', "status": "completed"}])],

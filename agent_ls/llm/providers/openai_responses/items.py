@@ -41,6 +41,8 @@ class StreamedItem:
     call_id: str = ""
     text: PieceJoiner = field(default_factory=PieceJoiner)
     shown: PieceJoiner = field(default_factory=PieceJoiner)
+    whole: str = ""
+    """The arguments as an event states them that follows their pieces; later pieces are none."""
     section: tuple[str, int | None] | None = None
     has_opening: bool = False
     has_ended: bool = False
@@ -112,5 +114,5 @@ def completed(raw: JsonObject, item: StreamedItem) -> JsonObject:
         return {**raw, "content": [{"type": "output_text", "text": item.shown.text, "annotations": []}]}
     if text_at(raw, "type") != "function_call":
         return raw
-    said = {"name": item.name, "call_id": item.call_id, "arguments": item.shown.text}
+    said = {"name": item.name, "call_id": item.call_id, "arguments": item.whole or item.shown.text}
     return {**raw, **{key: value for key, value in said.items() if value and not text_at(raw, key)}}

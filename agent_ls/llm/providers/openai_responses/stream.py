@@ -226,7 +226,7 @@ class ResponsesStream:
 
     def _call_piece(self, index: int, piece: str) -> None:
         item = self._open(index, {"type": "function_call"})
-        if not item.has_ended and (ready := item.shown.add(piece)):
+        if not item.has_ended and not item.whole and (ready := item.shown.add(piece)):
             self._items.say(index, ToolCallDelta(index, ready))
 
     def _whole_call(self, index: int, event: JsonObject) -> None:
@@ -234,8 +234,11 @@ class ResponsesStream:
         item = self._open(index, {"type": "function_call", "name": text_at(event, "name")})
         item.name = item.name or text_at(event, "name")
         arguments = text_at(event, "arguments")
-        if item.kind == "call" and not item.has_ended and not item.shown.text and arguments:
+        if item.kind != "call" or item.has_ended or not arguments:
+            return
+        if not item.shown.text:
             self._items.say(index, ToolCallDelta(index, item.shown.add(arguments)))
+        item.whole = arguments
 
     def _whole_text(self, index: int, text: str) -> None:
         """Use the complete text of a message, for servers that send no pieces of it."""
@@ -346,7 +349,7 @@ class ResponsesStream:
         elif (
             item.kind == "call"
             and item.name
-            and parse_object(item.shown.text) is not None
+            and parse_object(item.whole or item.shown.text) is not None
             and not item.text.text
         ):
             # The server left out the event for the end of the item, but the arguments are complete.
