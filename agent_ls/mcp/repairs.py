@@ -36,6 +36,8 @@ _OF_CALLS = frozenset(
 )
 """Members of the result of a call."""
 
+MAX_DATA = 200
+
 
 def as_result(value: Any) -> dict[str, Any]:
     """Return the result of a request as an object. PHP writes an empty object as an empty list."""
@@ -180,8 +182,19 @@ def _repair_block(block: Any) -> Any:
     if _is_block(plain):
         return plain
     text = plain.get("text") if plain.get("type", "text") == "text" else None
-    said = text if isinstance(text, str) else json.dumps(block, ensure_ascii=False, default=str)
+    said = (
+        text if isinstance(text, str) else json.dumps(_without_data(block), ensure_ascii=False, default=str)
+    )
     return {"type": "text", "text": said}
+
+
+def _without_data(block: dict[str, Any]) -> dict[str, Any]:
+    """Return a block of an unknown kind without the bytes in it, which no model can read as text."""
+    named = {name: block[name] for name in ("data", "blob") if len(str(block.get(name, ""))) > MAX_DATA}
+    return {
+        **block,
+        **{name: f"[{len(str(data))} characters, not displayed]" for name, data in named.items()},
+    }
 
 
 def _image_in(block: Any) -> dict[str, str] | None:

@@ -44,6 +44,9 @@ RESULTS: list[Any] = [
         False),
     reported("open-webui/open-webui#25249", {"content": [{"type": "resource", "resource": {"uri": "doc://a/b"}}]},
         ["doc://a/b"], False),
+    reported("NousResearch/hermes-agent#47081",
+        {"content": [{"type": "audio", "data": "QUJD" * 500, "mimeType": "audio/ogg"},
+            {"type": "hologram", "data": "QUJD" * 500, "note": "seen"}]}, ["audio/ogg", "hologram", "seen"], False),
 ]  # fmt: skip
 
 
@@ -53,6 +56,7 @@ async def test_what_a_result_has_reaches_the_model(
 ) -> None:
     found = await echoed(tmp_path, calls={"echo": {"result": result}})
     assert all(word in str(found.content) for word in words) and found.is_error is is_error
+    assert "QUJDQUJD" not in str(found.content)
 
 
 @pytest.mark.report("modelcontextprotocol/php-sdk#295")  # fmt: skip
