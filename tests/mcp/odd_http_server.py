@@ -166,6 +166,8 @@ def odd_server(odd: Oddities) -> Iterator[str]:
                 "unfinished": f"event: message\ndata: {data}\n",
                 "beating": f'data: {{"type":"heartbeat"}}\n\ndata: alive\n\ndata: {data}\n\n',
                 "empty": f"event: ping\ndata: \n\ndata:\n\n: ping\n\ndata: {data}\n\n",
+                "primed": f"id: s:0\nretry: 1000\ndata: \n\nid: s:1\ndata: {data}\n\n",
+                "zero": f"id: 0\n\ndata: {data}\n\n",
                 "pinged": f'data: {{"jsonrpc":"2.0","id":"uuid-1","method":"ping"}}\n\ndata: {data}\n\n',
                 "batch": f'[{{"jsonrpc":"2.0","method":"notifications/x"}}, {data}]',
                 "listed": f"[{json.dumps({**message, 'error': None})}]",

@@ -30,6 +30,8 @@ ODD = {
     "beating": Oddities(form="beating"),
     "empty": Oddities(form="empty"),
     "pinged": Oddities(form="pinged"),
+    "primed": Oddities(form="primed"),
+    "zero": Oddities(form="zero"),
     "batch": Oddities(form="batch"),
     "batched": Oddities(form="batched"),
     "listed": Oddities(form="listed"),
@@ -56,6 +58,8 @@ ODD = {
 @pytest.mark.report("metoro-io/mcp-golang#90", "punkpeye/mcp-remote#215", "masumi-network/Citadel#45")
 @pytest.mark.report("punkpeye/mcp-remote#66", "XS-MLVP/UCAgent#127")
 @pytest.mark.report("gensecaihq/Wazuh-MCP-Server#59")
+@pytest.mark.report("koala73/worldmonitor#4781")
+@pytest.mark.report("modelcontextprotocol/rust-sdk#791")
 async def test_servers_whose_answers_have_oddities_are_understood(tmp_path: Path) -> None:
     with ExitStack() as open_servers:
         urls = {name: open_servers.enter_context(odd_server(odd)) for name, odd in ODD.items()}

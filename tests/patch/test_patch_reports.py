@@ -23,6 +23,8 @@ PATCHES: list[Any] = [
     reported("use-agent-os/agent-os#1907", "@@\n world\n+tail", "hello\nworld", "hello\nworld\ntail\n"),
     reported("use-agent-os/agent-os#2209", "@@\n intro\n *** End Patch\n-old\n+new", "intro\n*** End Patch\nold\n",
         "intro\n*** End Patch\nnew\n"),
+    reported("patchloom/patchloom#2503", "@@\n *** Add File: foo\n *** End Patch\n-old\n+new",
+        "*** Add File: foo\n*** End Patch\nold\n", "*** Add File: foo\n*** End Patch\nnew\n"),
 ]  # fmt: skip
 
 

@@ -117,6 +117,18 @@ GLOBS: list[Any] = [
         "x/SKILL.md",
         "x/OTHER.md",
     ),
+    reported(
+        "bmadcode/cursor-custom-agents-rules-generator#26",
+        "globs: **/*.{tsx,jsx}, docs/**/*.md",
+        "x/a.jsx",
+        "a.py",
+    ),
+    reported(
+        "PIsberg/vibetags#699",
+        'globs: ["**/A.java", "**/B.java"]',
+        "x/B.java",
+        "C.java",
+    ),
     ("globs: **/*.ts, **/*.tsx  # code only", "x/a.tsx", "x/only"),
     ("applyTo: *.py", "deep/a.py", "a.ts"),
     ("applyTo: ./src/", "src/a.py", "lib/a.py"),

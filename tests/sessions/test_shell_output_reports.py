@@ -57,6 +57,18 @@ RUNS: list[Any] = [
             ("🙂",),
         ),
     ),
+    reported(
+        "semaphoreci/agent#88",
+        Run("sleep 300 & exit 3", ("(no output)",), 3),
+    ),
+    reported(
+        "yologdev/yoyo-evolve#579",
+        Run("yes | head -1", ("y",)),
+    ),
+    reported(
+        "FerroxLabs/wayland#1076",
+        Run("printf 'a\\200b'", ("a\ufffdb",)),
+    ),
     reported("voidfreud/ita#17", Run("exit 42 || true", ("(no output)",), 42)),
     reported(
         "Gitlawb/openclaude#1249",

@@ -60,6 +60,14 @@ def test_counts_of_chat_servers_are_read(wire: Any, expected: Any) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == expected
 
 
+@pytest.mark.report("lbjlaq/Antigravity-Manager#1915")
+def test_counts_in_each_chunk_are_not_added_up() -> None:
+    chunks = [piece(content="a"), piece(content="b"), STOP]
+    counts = [{"prompt_tokens": 128, "completion_tokens": at} for at in (3, 5, 9)]
+    usage = chat_answer(*({**it, "usage": wire} for it, wire in zip(chunks, counts, strict=True))).usage
+    assert (usage.input_tokens, usage.output_tokens) == (128, 9)
+
+
 def counted(started: Any, ended: Any) -> Usage:
     begin = {"type": "message_start", "message": {"id": "m", "model": "m", "usage": started}}
     *deltas, last = end()
@@ -67,6 +75,7 @@ def counted(started: Any, ended: Any) -> Usage:
     return response_of(ANTHROPIC, sse(begin, *text_block(0, "hi"), *deltas, last), ASK).usage
 
 
+@pytest.mark.report("envoyproxy/ai-gateway#2241")
 @pytest.mark.report("maximhq/bifrost#6598")
 @pytest.mark.report("envoyproxy/ai-gateway#2239")
 def test_counts_of_the_last_event_replace_those_of_the_first() -> None:

@@ -327,3 +327,28 @@ def test_calls_without_ids_have_their_own_results(named: Any) -> None:
         ("f", {"output": "result 0"}),
         ("f", {"output": "result 1"}),
     ]
+
+
+@pytest.mark.report("agentscope-ai/agentscope-java#3033")
+@pytest.mark.report("liuw1535/antigravity2api-nodejs#73")
+def test_all_counts_are_read_and_a_foreign_end_is_no_error() -> None:
+    names = ("promptTokenCount", "candidatesTokenCount", "toolUsePromptTokenCount", "thoughtsTokenCount")
+    counts = dict(zip(names, (500, 120, 300, 10), strict=True))
+    data = wire({**chunk({"text": "a"}, finish="STOP"), "usageMetadata": counts}) + b"data: [DONE]\n\n"
+    response = response_of(GEMINI, data, ASK)
+    assert (response.usage.input_tokens, response.usage.output_tokens, response.text) == (800, 130, "a")
+
+
+@pytest.mark.report("JetBrains/koog#2146")
+@pytest.mark.parametrize("arguments", [{}, {"args": None}])
+def test_a_call_without_arguments_has_none(arguments: Any) -> None:
+    (call,) = answer(chunk({"functionCall": {"name": "f", **arguments}}, finish="STOP")).tool_calls
+    assert call.arguments == "{}"
+
+
+@pytest.mark.report("BerriAI/litellm#23815")
+def test_pieces_of_arguments_without_a_call_join_none() -> None:
+    stray = {"partialArgs": [{"jsonPath": "$.path", "stringValue": "orphan"}], "willContinue": True}
+    calls = [stray, {"name": "f", "args": {"b": 1}}]
+    (call,) = answer(*(chunk({"functionCall": it}) for it in calls), chunk(finish="STOP")).tool_calls
+    assert json.loads(call.arguments) == {"b": 1}

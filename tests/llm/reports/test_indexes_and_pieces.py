@@ -164,6 +164,12 @@ DELAYS: list[Any] = [
         {"retry-after": "Thu, 01 Jan 1970 00:17:00 GMT"},
         20.0,
     ),
+    reported(
+        "openclaw/openclaw#111353",
+        {"retry-after-ms": "", "retry-after": "7"},
+        7.0,
+    ),
+    ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
     ({"retry-after-ms": "1500"}, 1.5),
 ]
 
