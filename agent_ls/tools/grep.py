@@ -30,7 +30,6 @@ MAX_CONTEXT_LINES = 50
 COUNTED_MATCHES = 100_000
 SEARCH_LIMIT_S = 60.0
 PATTERN_CHARS = 10_000
-_LINE_END = regex(r"\n|\\n")
 _BETWEEN_GLOBS = regex(r"\s*[,;|]\s*|\s+")
 _SEVERAL_GLOBS = regex(rf"\s*\*[^\s,;|{{}}]*(?:(?:{_BETWEEN_GLOBS.pattern})\*[^\s,;|{{}}]*)+\s*")
 _ANY_CHARACTER = regex(r"(?<!\\)\[\\(?:s\\S|S\\s|w\\W|W\\w|d\\D|D\\d)\]")
@@ -175,8 +174,6 @@ async def _is_binary(path: str, environment: ExecutionEnvironment) -> bool:
 
 
 def _next_step(arguments: GrepArguments) -> str:
-    if not arguments.multiline and _LINE_END.search(arguments.pattern):
-        return f"Set {arguments.parameter('multiline')} to search for text of several lines."
     return (
         f"Correct the regular expression, or set {arguments.parameter('literal')} to search for plain text."
     )
