@@ -210,7 +210,7 @@ def test_a_short_model_name_is_sent_as_the_full_model_name(project: Path) -> Non
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--max-tokens", "1", "is reached: 1 tokens"),
+        ("--max-tokens", "1", "is reached: 1 token."),
         ("--max-seconds", "0.000001", "seconds"),
         ("--max-rounds", "1", "round"),
         ("--set", "maxTurns=1", "1 model call"),
