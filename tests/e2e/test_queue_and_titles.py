@@ -51,14 +51,17 @@ async def test_queued_messages_are_edited_moved_removed_and_started(tmp_path: Pa
                 assert (await found.refused("queue", session_id, **change)).data["kind"] == "nothing_pending"
 
 
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
 def picture(words: str) -> dict[str, str]:
-    return {"type": "image", "mediaType": "image/png", "data": b64encode(words.encode()).decode()}
+    return {"type": "image", "mediaType": "image/png", "data": b64encode(SIGNATURE + words.encode()).decode()}
 
 
 def pictures_in(body: Any) -> list[str]:
     """Return the decoded data of the images in the last message to the model."""
     sources = [part["source"] for part in body["messages"][-1]["content"] if part["type"] == "image"]
-    return [b64decode(source["data"]).decode() for source in sources]
+    return [b64decode(source["data"]).removeprefix(SIGNATURE).decode() for source in sources]
 
 
 @pytest.mark.req("H2", "L6", "R3")
