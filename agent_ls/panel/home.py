@@ -104,9 +104,10 @@ async def start_home(folder: Path) -> HomeServer:
         "initializationOptions": {"agentLs": {"panel": True}},
     }
     assert process.stdin
-    for message in (
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
-        {"jsonrpc": "2.0", "method": "initialized", "params": {}},
-    ):
-        await process.stdin.send(frame(json.dumps(message).encode()))
+    with suppress(anyio.BrokenResourceError):  # it has already ended: `wait_until_ready` says so
+        for message in (
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+            {"jsonrpc": "2.0", "method": "initialized", "params": {}},
+        ):
+            await process.stdin.send(frame(json.dumps(message).encode()))
     return HomeServer(process, uri)

@@ -29,3 +29,26 @@ export function terminalPart(name: string, text: string): TerminalTextInput {
 export function terminalLabel(name: string): string {
   return `terminal:${name.trim().replace(/\s+/g, "-")}`;
 }
+
+const KEPT_LISTS = 8;
+
+/**
+ * What the lists of completions refer to that are displayed or on their way. Each list has keys of its own: each key that
+ * is typed asks for one, and an older answer may come later.
+ */
+export class OfferedValues<T> {
+  private lists: ReadonlyMap<string, T>[] = [];
+  private count = 0;
+
+  /** Adds the values of a list; returns their keys. */
+  add(values: readonly T[]): readonly string[] {
+    this.count += 1;
+    const keyed = values.map((value, i) => [`${this.count}.${i}`, value] as const);
+    this.lists = [new Map(keyed), ...this.lists].slice(0, KEPT_LISTS);
+    return keyed.map(([key]) => key);
+  }
+
+  get(key: string): T | undefined {
+    return this.lists.find((list) => list.has(key))?.get(key);
+  }
+}

@@ -5,7 +5,7 @@ import type { TerminalTexts } from "../context/terminal_text";
 import type { Sessions } from "../sessions/session";
 import type { Attachment, Offer } from "../webview/messages";
 import type { Catalog } from "./catalog";
-import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "./mention_offers";
+import { mentionIcon, mentionsOf, OfferedValues, terminalLabel, terminalPart } from "./mention_offers";
 import { CLIENT_COMMANDS, isClientCommand } from "./slash";
 
 const LIMIT = 30;
@@ -84,7 +84,7 @@ async function findFiles(query: string): Promise<Found[]> {
 }
 
 export class Offers {
-  private readonly brings = new Map<string, Bring>();
+  private readonly brings = new OfferedValues<Bring>();
 
   constructor(
     private readonly sessions: Sessions,
@@ -94,11 +94,10 @@ export class Offers {
   ) {}
 
   async offers(trigger: "@" | "/", query: string): Promise<Offer[]> {
-    this.brings.clear();
     return trigger === "/" ? this.commands(query) : this.findMentions(query);
   }
 
-  /** Returns the attachment for a completion; undefined if the completion is from an older list. */
+  /** Returns the attachment for a completion; undefined if its list is too old. */
   async choose(token: string): Promise<Attachment | undefined> {
     return this.brings.get(token)?.();
   }
@@ -112,10 +111,9 @@ export class Offers {
     const seen = new Set<string>();
     const chosen = [...editorOffers().filter(fits), ...listOpenFiles().filter(fits).slice(0, MAX_OPEN), ...this.terminal().filter(fits), ...fromServer, ...others];
     const unique = chosen.filter(({ offer }) => !seen.has(offer.label) && seen.add(offer.label));
-    return unique.slice(0, LIMIT + MAX_SYMBOLS).map(({ offer, bring }, i) => {
-      this.brings.set(String(i), bring);
-      return { ...offer, insert: `@${offer.label} `, token: String(i), runs: false };
-    });
+    const listed = unique.slice(0, LIMIT + MAX_SYMBOLS);
+    const tokens = this.brings.add(listed.map(({ bring }) => bring));
+    return listed.map(({ offer }, i) => ({ ...offer, insert: `@${offer.label} `, token: tokens[i] ?? "", runs: false }));
   }
 
   /** Offers the active terminal. Its text is read only when the user chooses it. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attachmentsOf } from "../../chat/labels";
-import { mentionIcon, mentionsOf, terminalLabel, terminalPart } from "../../chat/mention_offers";
+import { mentionIcon, mentionsOf, OfferedValues, terminalLabel, terminalPart } from "../../chat/mention_offers";
 import { displaySentMessage } from "../../chat/message_display";
 import type { Completion, InputPart } from "../../connection/protocol";
 import { newSnapshot } from "../../snapshot/snapshot";
@@ -19,6 +19,13 @@ test("all kinds of the server are offered except commands", () => {
   const kinds = ["file", "folder", "symbol", "diff", "commit", "terminal", "page", "resource", "problems", "selection", "command", "issue"];
   const items = kinds.map((kind) => ({ kind, label: kind, part: OF_LATER_VERSION }) as Completion);
   assert.deepEqual(mentionsOf(items).map(({ kind }) => kind as string), kinds.filter((kind) => kind !== "command"));
+});
+
+test("a completion is what its own list says, also if an older list comes later", () => {
+  const offered = new OfferedValues<string>();
+  const [staged = ""] = offered.add(["staged"]);
+  const [terminal = ""] = offered.add(["terminal"]);
+  assert.deepEqual([staged, terminal, "0.0"].map((key) => offered.get(key)), ["staged", "terminal", undefined]);
 });
 
 test("an unknown kind has an icon too", () => {
