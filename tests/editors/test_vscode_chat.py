@@ -43,9 +43,9 @@ def test_prompt_queue_plan_and_questions_work_by_mouse_and_keys(shop: Path, tmp_
 
 LOOKS = {
     "light": ("Default Light Modern", [300, 400, 600]),
-    "dark": ("Default Dark Modern", [300, 600]),
-    "contrast": ("Default High Contrast", [300]),
-    "contrast_light": ("Default High Contrast Light", [300]),
+    "dark": ("Default Dark Modern", [600, 300]),
+    "contrast": ("Default High Contrast", [600, 300]),
+    "contrast_light": ("Default High Contrast Light", [600, 300]),
 }
 """Themes, each with widths in px. What fits hardly depends on the theme, but colours do."""
 
