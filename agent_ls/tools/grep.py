@@ -119,7 +119,9 @@ async def prepare(arguments: GrepArguments, context: ToolContext) -> Prepared:
         except TimeoutError:
             raise await _too_slow(path, context.environment) from None
         except InvalidPatternError as error:
-            raise ToolError(f"{str(error).rstrip('.')}. {_next_step(arguments)}", kind=error.kind) from None
+            plain = arguments.parameter("literal")
+            then = f"Correct the regular expression, or set {plain} to search for plain text."
+            raise ToolError(f"{str(error).rstrip('.')}. {then}", kind=error.kind) from None
         where = shown_path(path, context.environment)
         if not result.lines:
             is_binary = await _is_binary(path, context.environment)
@@ -171,12 +173,6 @@ async def _is_binary(path: str, environment: ExecutionEnvironment) -> bool:
         return looks_binary(await environment.read_bytes(path))
     except EnvError:  # mostly a folder
         return False
-
-
-def _next_step(arguments: GrepArguments) -> str:
-    return (
-        f"Correct the regular expression, or set {arguments.parameter('literal')} to search for plain text."
-    )
 
 
 def _binary(where: str) -> str:

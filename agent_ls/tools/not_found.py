@@ -31,9 +31,11 @@ async def file_not_found(path: str, environment: ExecutionEnvironment) -> ToolEr
 async def suggest_names(path: str, environment: ExecutionEnvironment) -> str:
     """Return a sentence that suggests similar names, or that says what to do if there are none."""
     folder, name = folder_and_name(path, environment)
-    if name in await _names_in(folder, environment):
+    beside = await _names_in(folder, environment)
+    if name in beside:
         return _LINK
-    names = await _names_like(path, environment)
+    near = [*await _same_name_elsewhere(name, environment), *_similar(name, folder, beside, environment)]
+    names = list(dict.fromkeys(near))[:SUGGESTIONS]
     return f"Did you mean {' or '.join(map(_spelled, names))}?" if names else "Search for the file with glob."
 
 
@@ -47,13 +49,6 @@ def _spelled(name: str) -> str:
 
 def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}"
-
-
-async def _names_like(path: str, environment: ExecutionEnvironment) -> list[str]:
-    folder, name = folder_and_name(path, environment)
-    elsewhere = await _same_name_elsewhere(name, environment)
-    beside = await _similar_beside(folder, name, environment)
-    return list(dict.fromkeys([*elsewhere, *beside]))[:SUGGESTIONS]
 
 
 async def _is_undecodable(folder: str, name: str, environment: ExecutionEnvironment) -> bool:
@@ -70,8 +65,8 @@ async def _names_in(folder: str, environment: ExecutionEnvironment) -> list[str]
         return []
 
 
-async def _similar_beside(folder: str, name: str, environment: ExecutionEnvironment) -> list[str]:
-    usable = [it for it in await _names_in(folder, environment) if not _SURROGATE.search(it)]
+def _similar(name: str, folder: str, names: list[str], environment: ExecutionEnvironment) -> list[str]:
+    usable = [it for it in names if not _SURROGATE.search(it)]
     files = {name.casefold(): name for name in usable}
     close = difflib.get_close_matches(name.casefold(), files, n=SUGGESTIONS)
     return [shown_path(absolute(f"{folder}/{files[match]}", environment), environment) for match in close]

@@ -90,9 +90,8 @@ class ResponsesStream:
         self._items = StreamedItems()
         self._places: dict[str, int] = {}  # the index of each item by its id
         self._moved: dict[int, int] = {}  # the index of the item that was begun later at the same index
-        self._others: dict[
-            tuple[int, ItemKind], int
-        ] = {}  # the index of what has another kind than the item there
+        # The index of what has another kind than the item there.
+        self._others: dict[tuple[int, ItemKind], int] = {}
         self._warnings: list[str] = []
         self._has_started = False
         self._has_calls = False
