@@ -227,6 +227,21 @@ async def test_lines_are_right_whatever_a_client_makes_of_line_and_limit(project
     assert "line 1" in str(first) and "line 2" in str(first) and "line 3" not in str(first)
 
 
+@pytest.mark.report("anomalyco/opencode#12850")
+@pytest.mark.parametrize("code", [-32002, -32603, -32000])
+async def test_a_new_file_is_written_if_the_client_finds_no_such_file(project: Path, code: int) -> None:
+    async def read(params: dict[str, Any]) -> Any:
+        raise Refusal(code, "ENOENT: no such file")
+
+    new = ToolCall("write_file", {"file_path": "new.txt", "content": "x\n"})
+    with AnthropicServer([[new], "Done."]) as server:
+        async with acp_client(project, server) as client:
+            client.on |= {"fs/read_text_file": read, "fs/write_text_file": write_to_disk}
+            await client.initialize("", FILES)
+            assert await client.prompt(await client.new_session()) == "end_turn"
+    assert (project / "new.txt").read_text() == "x\n"
+
+
 @pytest.mark.report("anomalyco/opencode#31321", "anomalyco/opencode#7368", "AntigmaLabs/ante#198")
 async def test_a_call_is_shown_with_kind_arguments_absolute_place_and_difference(project: Path) -> None:
     new = ToolCall("write_file", {"file_path": "new.py", "content": "y = 1\n"})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.client import acp_client, acp_ready, acp_session
+from tests.acp.client import AcpClient, acp_client, acp_ready, acp_session
 from tests.support.loopback import AnthropicServer, Gate, OpenAIResponsesServer, Text, ToolCall
 from tests.support.reports import reported
 
@@ -19,6 +19,11 @@ READ = ToolCall("read_file", {"file_path": "a.py"})
 EDIT = ToolCall("edit_file", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
 TOUCH = ToolCall("shell", {"command": "touch made"})
 PLAN = ToolCall("plan", {"items": [{"text": "Fix bug", "status": "active"}]})
+
+
+def place_of(client: AcpClient, word: str) -> int:
+    """Return the place of the first message that has this word, among those in both directions."""
+    return next(at for at, (_, message) in enumerate(client.wire) if word in json.dumps(message))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +130,7 @@ async def test_an_edit_is_approved_before_the_file_changes(project: Path) -> Non
 
 
 @pytest.mark.report("github/copilot-cli#4537", "zed-industries/zed#56594")
+@pytest.mark.report("google-gemini/gemini-cli#29439")
 async def test_a_command_is_shown_and_does_not_run_if_it_is_rejected(project: Path) -> None:
     with AnthropicServer([[TOUCH], "Done."]) as server:
         async with acp_session(project, server, permission="reject_once") as (client, session_id):
@@ -132,6 +138,10 @@ async def test_a_command_is_shown_and_does_not_run_if_it_is_rejected(project: Pa
             [asked] = client.asked("session/request_permission")
             assert "touch made" in asked["toolCall"]["title"]
             assert "touch made" in json.dumps(asked["toolCall"]["content"])
+            call = client.call("touch made")
+            assert (call["toolCallId"], call["status"]) == (asked["toolCall"]["toolCallId"], "failed")
+            assert place_of(client, '"tool_call"') < place_of(client, "session/request_permission")
+            assert place_of(client, "session/request_permission") < place_of(client, '"tool_call_update"')
     assert not (project / "made").exists()
 
 
@@ -185,6 +195,7 @@ async def test_a_plan_and_the_title_of_a_session_are_sent(project: Path) -> None
 
 
 @pytest.mark.report("zed-industries/zed#46218")
+@pytest.mark.report("davidtaylor6130/Universal-Agent-Manager#106")
 async def test_the_output_of_a_stopped_command_reaches_the_model(project: Path) -> None:
     stopped = ToolCall("shell", {"command": "echo ha''lf; sleep 600"})
     with AnthropicServer([[stopped], "Again."]) as server:
@@ -193,6 +204,7 @@ async def test_the_output_of_a_stopped_command_reaches_the_model(project: Path) 
             await client.wait_for(lambda: "half" in json.dumps(client.updates))
             await client.cancel(session_id)
             await client.answer(running)
+            assert place_of(client, '"status": "failed"') < place_of(client, '"stopReason"')
             assert await client.prompt(session_id) == "end_turn"
         (result, _) = server.requests[-1].body["messages"][-1]["content"]
     assert "half" in result["content"] and "Interrupted by the user" in result["content"]

@@ -213,15 +213,26 @@ async def test_a_repository_with_long_object_names_is_read_like_others(tmp_path:
     assert [it.before for it in found.states] == [b"one\ntwo\n"]
 
 
-@pytest.mark.report("microsoft/vscode#327270")
-async def test_a_worktree_may_name_its_repository_by_a_relative_path(work: Path) -> None:
+@pytest.mark.parametrize(
+    "named",
+    [
+        reported("microsoft/vscode#327270", "../../../../side/.git\n"),
+        reported("tpope/vim-fugitive#751", ".git\n"),
+    ],
+)
+async def test_a_worktree_may_name_its_repository_by_a_relative_path(work: Path, named: str) -> None:
     side = work.parent / "side"
     git(work, "worktree", "add", "-q", "-b", "side", str(side))
     (side / ".git").write_text("gitdir: ../work/.git/worktrees/side\n")
-    (work / ".git" / "worktrees" / "side" / "gitdir").write_text("../../../../side/.git\n")
+    (work / ".git" / "worktrees" / "side" / "gitdir").write_text(named)
     state = await state_of(side)
     assert (state.branch, len(state.head), state.changed) == ("side", 40, 0)
     (side / "a.txt").write_text("work\n")
+    (side / "new.txt").write_text("new\n")
+    state, changes = await state_of(side), await changes_of(side)
+    assert (state.root, state.changed, state.untracked) == (str(side), 1, 1)
+    assert changes and [*changes.new_files] == ["new.txt"]
+    assert changes.diff.count("diff --git") == changes.diff.count("diff --git a/a.txt b/a.txt") == 1
     found, _ = await changed(side, lambda: git(side, "checkout", "-q", "--", "."))
     assert [it.before for it in found.states] == [b"work\n"]
 

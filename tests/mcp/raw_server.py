@@ -158,7 +158,11 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
                 write({"method": "notifications/tools/list_changed"})
         case "ask":
             write({"id": "asked", "method": wanted["method"], "params": wanted.get("params", {})})
-            return {"content": [{"type": "text", "text": json.dumps(_answers.get())}], **complete()}
+            for other in wanted.get("also", ()):
+                write({"id": other, "method": other, "params": {}})
+            answers = [_answers.get() for _ in ("asked", *wanted.get("also", ()))]
+            text = "\n".join(json.dumps(answer) for answer in answers)
+            return {"content": [{"type": "text", "text": text}], **complete()}
         case "elicit" if PLAN.get("modern"):
             if "inputResponses" not in params:
                 asked = {"method": "elicitation/create", "params": wanted["form"]}

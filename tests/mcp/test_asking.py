@@ -91,6 +91,21 @@ async def test_declined_form_sends_nothing(tmp_path: Path) -> None:
         assert reply == {"action": "decline"}
 
 
+@pytest.mark.report("agentforce314/clawcodex#526")
+async def test_a_form_and_an_unknown_request_during_a_call_are_both_answered(tmp_path: Path) -> None:
+    params = {"mode": "form", "message": "Where to?", "requestedSchema": FORM}
+    asks = {"do": "ask", "method": "elicitation/create", "params": params, "also": ["x/unknown"]}
+    server = raw_server(tmp_path / "plans", "raw", tools=[tool("push")], calls={"push": asks})
+    user_file(tmp_path / "state", raw=server)
+    async with running(tmp_path, [tool_call("raw__push"), text("done")]) as rig:
+        await answered(rig, lambda event: "Decline")
+
+        replies = [json.loads(line) for line in str(rig.results()[0].content).split("\n")]
+        found = {reply["id"]: reply for reply in replies}
+        assert found["asked"]["result"]["action"] == "decline"
+        assert found["x/unknown"]["error"]["code"] == -32601
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -225,6 +225,20 @@ async def test_settings_in_any_form_are_no_error(tmp_path: Path, answer: Any) ->
         assert "Traceback" not in server.log
 
 
+@pytest.mark.report("elixir-lsp/elixir-ls#7")
+@pytest.mark.parametrize("settings", [None, [1], "x"])
+async def test_settings_stay_if_the_client_sends_none_that_are_an_object(
+    tmp_path: Path, settings: object
+) -> None:
+    chosen = {"agentLs": {"provider": "walkthrough", "mode": "plan"}}
+    async with serving(tmp_path) as server:
+        await server.client.initialize("minimal", folder=tmp_path / "project")
+        await server.client.notify("workspace/didChangeConfiguration", {"settings": chosen})
+        await server.client.notify("workspace/didChangeConfiguration", {"settings": settings})
+        made = await server.client.request("agent/newSession", {"clientKey": "k"})
+        assert made["session"]["mode"] == "plan" and "Traceback" not in server.log
+
+
 @pytest.mark.report("open-policy-agent/regal#1671")
 @pytest.mark.report("onlyati/quadlet-lsp#165")
 async def test_a_single_file_without_a_folder_is_served(tmp_path: Path) -> None:

@@ -92,6 +92,22 @@ async def test_a_roll_back_leaves_the_repository_as_it_is(tmp_path: Path) -> Non
         assert not list(rig.folder.rglob(".git_disabled"))
 
 
+MAKE_INNER = """git init -q sub; cd sub; echo x > x.txt; git add .
+git -c user.name=a -c user.email=a@b commit -qm x; cd ..; echo y > y.txt"""
+
+
+@pytest.mark.report("jdx/mise#12835")
+async def test_a_roll_back_leaves_the_commits_of_a_repository_that_the_turn_made(tmp_path: Path) -> None:
+    async with running(tmp_path, [shell("c1", MAKE_INNER), text("Done.")]) as rig:
+        (rig.folder / "a.txt").write_text(OLD)
+        commit_all(rig.folder)
+        talk, (first,) = await played(rig, "make it")
+        await back(rig, talk, first)
+
+        assert not (rig.folder / "y.txt").exists()
+        assert git(rig.folder / "sub", "show", "HEAD:x.txt") == "x"
+
+
 @pytest.mark.report("anthropics/claude-code#34368")
 @pytest.mark.parametrize("command", ["rm -f made.txt", "mv made.txt other.txt"])
 async def test_a_file_that_the_agent_made_and_deleted_comes_back(tmp_path: Path, command: str) -> None:

@@ -133,6 +133,7 @@ GLOBS: list[Any] = [
     ("{c..a}.00[1-2]", ["a.001", "a.002"]),
     ("a.{000..008..2}", ["a.000", "a.002"]),
     ("{{x}}/*.ts", ["{{x}}/b.ts"]),
+    reported("nushell/nushell#14290", "{{w,W}orld}.txt", ["World.txt", "world.txt"]),
 ]  # fmt: skip
 
 
@@ -142,7 +143,7 @@ async def test_glob_and_grep_read_a_pattern_in_the_same_way(
     tmp_path: Path, ripgrep: str | None, pattern: str, expected: list[str]
 ) -> None:
     write(tmp_path, "foo.md", "sub/foo.md", "bar.md", "sub/bar.md", "a.000", "a.001", "a.002", "src/{a}.ts",
-        "src/a.ts", "{{x}}/b.ts")  # fmt: skip
+        "src/a.ts", "{{x}}/b.ts", "world.txt", "World.txt")  # fmt: skip
     calls = calls_in(tmp_path, ripgrep)
     globbed = (await calls.call(GLOB, pattern=pattern)).text.split("\n")
     assert sorted(it for it in globbed if expected) == expected

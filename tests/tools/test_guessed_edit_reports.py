@@ -205,18 +205,19 @@ async def test_all_inexact_matches_are_replaced(calls: ToolCalls, tmp_path: Path
     assert lines == ["baz()", "qux", "", "baz()", "qux", "end", ""]
 
 
-@pytest.mark.report("earendil-works/pi#4198")
-async def test_an_escape_in_the_file_is_shown_to_the_model_that_wrote_the_character(
-    calls: ToolCalls, tmp_path: Path
+@pytest.mark.parametrize(("before", "old", "shown"), [
+    reported("earendil-works/pi#4198", "a = 1\nmsg = 'it\\u2019s fine'\n", "msg = 'it\u2019s fine'",
+        "msg·=·'it\\u2019s·fine'"),
+    reported("jin-bo/agentao#159", "import os\nprint（\"你好\"）；\nx\n", 'print("你好");', 'print（"你好"）；'),
+])  # fmt: skip
+async def test_a_line_of_the_file_is_shown_to_the_model_that_wrote_other_characters(
+    calls: ToolCalls, tmp_path: Path, before: str, old: str, shown: str
 ) -> None:
-    before = "a = 1\nmsg = 'it\\u2019s fine'\n"
     (tmp_path / "f").write_text(before)
     await calls.call(READ_FILE, file_path="f")
     with pytest.raises(ToolError) as refused:
-        await calls.call(
-            EDIT_FILE, file_path="f", old_string="msg = 'it\u2019s fine'", new_string="msg = 'it is fine'"
-        )
-    assert "msg·=·'it\\u2019s·fine'" in str(refused.value)
+        await calls.call(EDIT_FILE, file_path="f", old_string=old, new_string="other()")
+    assert shown in str(refused.value)
     assert (tmp_path / "f").read_text() == before
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_ls.environments.base import GrepOptions
 from agent_ls.environments.local import LocalEnvironment
+from agent_ls.tools.read_file import READ_FILE
 from tests.support.reports import reported
+from tests.support.tool_calls import ToolCalls
 
 
 @pytest.fixture(params=[None, ""], ids=["ripgrep", "without"])
@@ -22,6 +25,7 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> LocalEnvironm
         reported("QwenLM/qwen-code#5370", "dir:name/file.txt", id="colon"),
         reported("andrewyng/openworker#17", "C:12:x.txt", id="drive letter"),
         pytest.param("-n.txt", id="dash"),
+        reported("phiresky/ripgrep-all#261", "--sample.txt", id="two dashes"),
         pytest.param("line\nend.txt", id="line end"),
         pytest.param("a-3-b.txt", id="looks like context"),
     ],
@@ -37,6 +41,8 @@ async def test_a_match_has_the_path_and_line_of_its_file(
         assert [(line.path, line.line, line.text) for line in found.lines] == [
             (name, 2, "12:needle: here:34")
         ]
+    real: Any = environment
+    assert "12:needle: here:34" in (await ToolCalls(real).call(READ_FILE, file_path=name)).text
 
 
 @pytest.mark.report("code-yeongyu/oh-my-openagent#2962")

@@ -202,6 +202,27 @@ async def test_no_answer_of_a_hook_replaces_an_approval(
     assert asked == [command] and ends[0].is_error
 
 
+@pytest.mark.report("anthropics/claude-code#60490")
+async def test_words_of_a_missing_file_stop_the_end_as_others_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "No such file or directory: x"
+    hook = f"grep -q '\"stop_hook_active\": true' || {{ echo '{words}' >&2; exit 2; }}"
+    model, _, warnings, _ = await play(tmp_path, monkeypatch, CLAUDE, {"Stop": entry(hook)})
+    said = [str(request.messages[-1]) for request in model.requests]
+    assert [words in it for it in said] == [False, True] * 2 and warnings == []
+
+
+@pytest.mark.report("anthropics/claude-code#39478")
+async def test_a_hook_that_is_not_found_below_a_path_with_a_blank_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = {"PreToolUse": entry("$CLAUDE_PROJECT_DIR/h.sh", "Write")}
+    write = call("write_file", file_path="a.ts", content="x")
+    *_, warnings, _ = await play(tmp_path / "Courses Platform", monkeypatch, CLAUDE, hooks, write)
+    assert len(warnings) == 1 and "127" in warnings[0] and "Courses Platform/project/h.sh" in warnings[0]
+
+
 @pytest.mark.report("confluentinc/vscode#3256")
 @pytest.mark.report("levnikolaevich/claude-code-skills#4")
 async def test_a_program_that_is_missing_is_named_once(

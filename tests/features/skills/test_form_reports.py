@@ -124,3 +124,12 @@ def test_a_skill_whose_header_is_no_yaml_is_offered_with_a_warning(home: Path) -
         found.description.endswith("rule: an ADR records the decision.") and read_body(found)[0] == "Do $1."
     )
     assert found.argument_hint.startswith("[action] — e.g.") and loaded.problems
+
+
+@pytest.mark.report("unslothai/unsloth#10247")
+def test_a_line_of_dashes_in_a_description_ends_no_header(home: Path) -> None:
+    rows = "name: s\ndescription: |\n  First.\n  ---\n  Second.\nargument-hint: place"
+    command(home / ".agents/skills/s/SKILL.md", f"---\n{rows}\n---\nDo it.\n")
+    (found,) = load(home).found
+    read = (found.description, found.argument_hint, read_body(found)[0])
+    assert read == ("First. --- Second.", "place", "Do it.")

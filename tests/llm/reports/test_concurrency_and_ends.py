@@ -14,7 +14,7 @@ from tests.llm.providers.test_refusals import asking, second, spoken
 from tests.llm.reports.chat import ASK, answer, codec, say
 from tests.llm.reports.test_error_kinds import refused
 from tests.llm.reports.test_resent_requests import unpaired
-from tests.support.codec_runs import body_of, response_of
+from tests.support.codec_runs import ANTHROPIC, body_of, response_of
 from tests.support.reports import reported
 
 CROWDED = (
@@ -47,6 +47,13 @@ def test_measured_errors_have_their_kind(
 @pytest.mark.report("devops-thiago/ThrillhouseBot#838")
 def test_a_queue_that_was_too_long_is_tried_again() -> None:
     assert refused("compatible", 200, {"error": "timed out waiting for a concurrent request slot"}).retryable
+
+
+@pytest.mark.report("djinnos/djinn#751")
+def test_an_error_in_place_of_an_answer_is_shown_in_its_words() -> None:
+    data = b'event: error\ndata: {"error":{"code":"1302","message":"High concurrency"}}\n\n'
+    with pytest.raises(e.RateLimitError, match="High concurrency"):
+        response_of(ANTHROPIC, data, ASK)
 
 
 @pytest.mark.report("router-for-me/CLIProxyAPI#999")

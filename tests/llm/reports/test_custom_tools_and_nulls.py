@@ -10,12 +10,15 @@ import pytest
 from agent_ls.llm import errors as e
 from agent_ls.llm.messages import Message, Role, ToolCallPart, ToolResultPart, system, tool_results, user
 from agent_ls.llm.requests import FreeText, Request, ToolDefinition
+from agent_ls.llm.tools import run_tool
 from agent_ls.loop.model.recovery import refuses_images
+from tests.llm.providers.test_openai_stream import CREATED, added, done, final
 from tests.llm.providers.test_refusals import SAID, asking, at, second, spoken
 from tests.llm.reports.chat import answer as chat_answer, say
 from tests.llm.reports.test_broken_streams import piece, said
 from tests.llm.reports.test_error_kinds import check_exact_error, refused
-from tests.support.codec_runs import ANTHROPIC, body_of
+from tests.llm.reports.test_responses import answer as responses_answer
+from tests.support.codec_runs import ANTHROPIC, OPENAI, body_of
 from tests.support.reports import reported
 
 STOPS = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
@@ -200,3 +203,17 @@ def test_any_text_is_sent_as_json(text: str) -> None:
     sent = ANTHROPIC.encode(Request("m", (user(text),)), stream=True).content
     assert json.loads(sent.decode("utf-8"))["messages"]
     assert b"\\ud83d " not in sent
+
+
+@pytest.mark.report("BigPizzaV3/CodexPlusPlus#586")
+async def test_a_custom_call_of_a_tool_that_was_not_offered_has_an_answer() -> None:
+    item = {"id": "i", "type": "custom_tool_call", "call_id": "c", "name": "web_search", "input": "MiMo"}
+    response = responses_answer(CREATED, added(0, {**item, "input": ""}), done(0, item), final(output=[item]))
+    (made,) = response.tool_calls
+    result = await run_tool(made, {}, (), None)
+    request = Request("m", (user("a"), response.message, tool_results([result])))
+    sent = body_of(OPENAI.encode(request, stream=True))["input"][1:]
+    assert result.is_error and [(it["type"], it["call_id"]) for it in sent] == [
+        ("custom_tool_call", "c"),
+        ("custom_tool_call_output", "c"),
+    ]

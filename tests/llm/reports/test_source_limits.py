@@ -35,6 +35,10 @@ LIMITS: list[Any] = [
     reported("anthropics/anthropic-sdk-python@form",
         {"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": "1970-01-01T00:17:10Z"},
         30.0),
+    reported("anthropics/anthropic-sdk-typescript#357",
+        {"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": "1970-01-01T00:17:00Z",
+            "anthropic-ratelimit-requests-remaining": "5",
+            "anthropic-ratelimit-requests-reset": "1970-01-01T00:18:10Z"}, 20.0),
     reported("services/tokenbucket@form", {"x-ratelimit-remaining": "3", "x-ratelimit-reset": "30"}, None),
 ]  # fmt: skip
 
